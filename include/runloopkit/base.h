@@ -1,40 +1,41 @@
 /**
- * <runloopkit/base.h>: what all headers of the C face of RunLoopKit share: conventions, clocks, callouts.
+ * <runloopkit/base.h>: what all headers of RunLoopKit for C share: conventions, clocks, callouts.
  *
  * Conventions. Each holds unless a declaration says otherwise.
- *   - Errors: a function returns a value >= 0, or a negated errno number such as -ENOMEM. One whose result is void,
- *     bool or unsigned cannot fail. Output parameters come last, have names that begin with ret_, and are not written
- *     if the function fails. A call that fails has changed nothing, and calls no release function [RLK-C-1].
- *       -EINVAL     NULL where an object, a function or a place for the answer is wanted; an item of another kind; a
- *                   mode or another text that is no UTF-8; a `size` smaller than that of version 0.1 [RLK-C-2].
- *       -EPERM      The call belongs to the loop's own thread, and another one made it; of rlk_loop_add: epoll refuses
- *                   the file; of names of ports: their folder is open to others.
+ *   - Errors: a function returns a value >= 0, or a negated errno number such as -ENOMEM. A function whose result is
+ *     void, bool or unsigned cannot fail. Output parameters come last, have names that begin with ret_, and are not
+ *     written if the function fails. A call that fails has changed nothing, and calls no release function [RLK-C-1].
+ *       -EINVAL     NULL for an object, a function or an output that the call needs; an item of another kind; a mode or
+ *                   another text that is no UTF-8; a `size` smaller than that of version 0.1 [RLK-C-2].
+ *       -EPERM      Only the loop's own thread may make the call, and another thread made it; from rlk_loop_add: epoll
+ *                   refuses the file; from functions on names of ports: their folder is open to others.
  *       -ESHUTDOWN  The loop's thread has ended.
- *       -ECHILD     A child of fork(2) used what it inherited. What names no such error changes nothing there.
+ *       -ECHILD     A child of fork(2) used what it inherited. In the child, functions that do not list -ECHILD have no
+ *                   effect.
  *       -ENOENT     The item has been invalidated.
- *       -EMFILE     The process has no descriptor left. A call whose declaration names this makes descriptors, and may
- *                   also return -ENFILE (the system has none left), -ENOMEM (the kernel has no memory for one), and
- *                   -ENOSPC (the user has no epoll watch left: fs.epoll.max_user_watches) [RLK-C-15].
+ *       -EMFILE     The process has no descriptor left. A function that lists -EMFILE makes descriptors, and may also
+ *                   return -ENFILE (the system has none left), -ENOMEM (the kernel has no memory for one), and -ENOSPC
+ *                   (the user has no epoll watch left: fs.epoll.max_user_watches) [RLK-C-15].
  *       -EBUSY, -EDEADLK, -ETIMEDOUT, -EAGAIN, -EPIPE and others: where a declaration says so.
- *     Too little memory for an object of the library itself ends the process, as everywhere in Swift.
- *   - Handles: `rlk_loop *` and its kin are opaque and counted. What a function writes to a ret_ parameter is the
- *     caller's, who gives it back with the release function of its type. A handle that is a parameter, or the result of
- *     a function, is borrowed. A release function accepts NULL.
- *   - NULL for a loop is the calling thread's loop, and in a child of fork(2) a new one; NULL for a mode is the default
- *     mode.
+ *     If there is no memory for an object of the library itself, the process ends, as everywhere in Swift.
+ *   - Handles: `rlk_loop *` and the other handles are opaque and counted. The caller owns a handle that a function
+ *     writes to a ret_ parameter, and gives it back with the release function of its type. A handle that is a
+ *     parameter, or the result of a function, is borrowed. A release function accepts NULL.
+ *   - NULL for a loop means the calling thread's loop, in a child of fork(2) a new one. NULL for a mode means the
+ *     default mode.
  *   - Times are in nanoseconds, on the clock that the declaration names. A date is absolute; RLK_TIME_FOREVER never
  *     comes.
- *   - Callouts: a function and a `context`, which is stored and handed back. `release`, unless it is NULL, is called
- *     with the context exactly once, when no callout with it runs or will run [RLK-C-3]. No lock is held in either, and
- *     both may call every function of this interface. No cancellation or end of its thread leaves a callout. One of
- *     rlk_loop_perform_and_wait that ends its thread ends the process.
- *   - A C++ exception, another unwinding or longjmp(3) may leave a callout, and with it the runs up to the code that
- *     catches it: these are over then, as if the callout had returned, and what they had not called yet waits for the
- *     next run [RLK-LEFT-1, RLK-LEFT-4, RLK-LEFT-6]. The loop notices it when its next run begins, or a host's call.
- *     What the frames in between held leaks: a block that is left, with its context.
- *   - Structures begin with their `size`, which the caller sets to sizeof. Later versions append members; 0 in one
- *     means what the version without it did. A library ignores members that it does not know [RLK-C-4]. `reserved` is
- *     0, else the call fails with -EINVAL.
+ *   - Callouts: a function and a `context`, which the library stores and hands back. It calls `release`, unless that is
+ *     NULL, with the context exactly once, when no callout with the context runs or will run [RLK-C-3]. It holds no
+ *     lock when it calls either of them, and both may call every function of this interface. A callout must not be left
+ *     by cancelling or ending its thread. If a callout of rlk_loop_perform_and_wait ends its thread, the process ends.
+ *   - A C++ exception, another unwinding or longjmp(3) may leave a callout, and the runs up to the code that catches
+ *     it. These have then ended, as if the callout had returned, and what they had not called yet waits for the next
+ *     run [RLK-LEFT-1, RLK-LEFT-4, RLK-LEFT-6]. The loop notices this when its next run or the next call of its host
+ *     begins. What the left frames held leaks: a block, with its context.
+ *   - Structures begin with their `size`, which the caller sets to sizeof. Later versions append members; in a member,
+ *     0 stands for the behaviour of the versions without it. A library ignores members that it does not know [RLK-C-4].
+ *     `reserved` is 0, else the call fails with -EINVAL.
  *   - Thread: each declaration names who may call it.
  *       [loop]             only the thread that owns the loop; others get -EPERM. For a callout: it is called there.
  *       [any]              any thread.
@@ -83,16 +84,16 @@ typedef enum rlk_clock {
 } rlk_clock;
 
 /**
- * Work without an argument but its context.
+ * Work. The context is its only argument.
  *
  * @param context The context that was given with the function.
  *
- * Thread: [loop]. Of rlk_scope_defer and rlk_scope_with: [any], the thread that called them.
+ * Thread: [loop]; for rlk_scope_defer and rlk_scope_with [any]: the thread that called them.
  */
 typedef void (*rlk_perform_fn)(void *context);
 
 /**
- * Ends a context: no callout with it runs or will run. The function takes over what it was given.
+ * Ends a context: no callout with it runs or will run. The function now owns the context.
  *
  * @param context The context.
  *

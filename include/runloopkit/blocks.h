@@ -1,6 +1,6 @@
 /**
- * <runloopkit/blocks.h>: work as a block, where the compiler has them (clang -fblocks). A program that uses this links
- * its compiler's blocks runtime (-lBlocksRuntime); the library does not need it.
+ * <runloopkit/blocks.h>: work as a block, if the compiler has blocks (clang -fblocks). A program that uses this header
+ * links its compiler's blocks runtime (-lBlocksRuntime); the library does not need that.
  */
 #ifndef RUNLOOPKIT_BLOCKS_H
 #define RUNLOOPKIT_BLOCKS_H
@@ -33,7 +33,7 @@ extern void *_Block_copy(const void *block);
 extern void _Block_release(const void *block);
 
 /**
- * Calls a block; a rlk_perform_fn.
+ * Calls a block. Use it as an rlk_perform_fn.
  *
  * @param block The block.
  *
@@ -44,7 +44,7 @@ static inline void rlk_block_perform(void *block) {
 }
 
 /**
- * Ends a block; a rlk_release_fn.
+ * Ends a block. Use it as an rlk_release_fn.
  *
  * @param block The block.
  *
@@ -55,7 +55,7 @@ static inline void rlk_block_release(void *block) {
 }
 
 /**
- * As rlk_loop_perform_work, with a block, which is copied.
+ * As rlk_loop_perform_work, with a block. The call copies the block.
  *
  * @param loop  The loop.
  * @param mode  The mode.

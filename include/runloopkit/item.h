@@ -1,4 +1,4 @@
-/** <runloopkit/item.h>: what is a member of modes: observers, signalled sources, timers. */
+/** <runloopkit/item.h>: the members of modes: observers, signalled sources, timers. */
 #ifndef RUNLOOPKIT_ITEM_H
 #define RUNLOOPKIT_ITEM_H
 
@@ -7,32 +7,31 @@
 RLK_BEGIN_DECLS
 
 /**
- * What a mode has as a member: an observer, a source of any kind or a timer. A function that is for one kind
- * returns -EINVAL for another. rlk_item_retain and rlk_item_release count references; the loops that an item is a
- * member of hold their own.
+ * A member of modes: an observer, a source of any kind or a timer. A function for one kind of item returns -EINVAL for
+ * another kind. rlk_item_retain and rlk_item_release count references; a loop holds a reference of each of its members.
  */
 typedef struct rlk_item rlk_item;
 
 /**
- * Counts one more reference of a context, for an item that is made of it: once, while the item is created [RLK-C-23].
+ * Counts one more reference of a context, for an item. Called once, while the item is created [RLK-C-23].
  *
  * @param context The context that was given with the function.
- * @return What the item hands to the other functions as their context, `release` included; NULL is one like any other.
+ * @return The context that the item hands to its other functions, `release` included. NULL is allowed.
  *
  * Thread: [any]: the one that creates the item.
  */
 typedef void *(*rlk_retain_fn)(void *context);
 
 /**
- * Describes a context, for rlk_item_describe and the description of a loop: as snprintf(3) [RLK-C-24].
+ * Describes a context, for rlk_item_describe and the description of a loop. Works as snprintf(3) [RLK-C-24].
  *
  * @param context The context that was given with the function.
  * @param buffer  Receives the words, in UTF-8, and a 0; longer words are cut off.
  * @param size    The bytes of the buffer.
- * @return The length of all the words: if it is not less than size, the function is called again with more room. It
- *         cannot fail; a negative number means that there are none.
+ * @return The length of all the words: if it is not less than size, the library calls the function again with more
+ *         room. It cannot fail; a negative number means that there are no words.
  *
- * Thread: [any]: the one that describes; no lock is held. Not called when the context was released.
+ * Thread: [any]: the one that describes; no lock is held. Not called after the context was released.
  */
 typedef int (*rlk_describe_fn)(const void *context, char *buffer, size_t size);
 
@@ -42,7 +41,7 @@ typedef int (*rlk_describe_fn)(const void *context, char *buffer, size_t size);
  * Counts one more reference.
  *
  * @param item The item.
- * @return The same item, which the caller now owns a reference of; NULL for NULL.
+ * @return The same item; the caller now owns a reference. NULL for NULL.
  *
  * Thread: [any].
  */
@@ -64,8 +63,9 @@ RLK_API void rlk_item_release(rlk_item *item);
  * @param item The item. A timer or an observer belongs to one loop at a time.
  * @param mode The mode; RLK_MODE_COMMON for all common ones.
  * @return 1; 0 (the item is invalid, a member already, or one of another loop); -EINVAL, -ESHUTDOWN, -ECHILD, -EMFILE;
- *         of a descriptor -EPERM (a regular file without `always_ready`), -EBADF (it is closed, or the loop's own),
- *         -EINVAL or -ELOOP (it is the mode's epoll instance, or one that watches that, or is nested too deep).
+ *         for a descriptor also -EPERM (a regular file without `always_ready`), -EBADF (it is closed, or one of the
+ *         loop's own), -EINVAL or -ELOOP (it is the mode's epoll instance, or one that watches that, or is nested too
+ *         deep).
  *
  * Thread: [any].
  */
@@ -98,18 +98,19 @@ RLK_API int rlk_loop_contains(rlk_loop *loop, rlk_item *item, const char *mode);
 /**
  * Takes the item out of all modes of all loops, for ever. A second call does nothing.
  *
- * The context is released before the call returns, or by the loop's thread after the callout that runs [RLK-C-7].
+ * The context is released before the call returns, or, if a callout runs, by the loop's thread after that callout
+ * [RLK-C-7].
  *
  * @param item The item.
  * @return 0; -EINVAL, -ECHILD.
  *
- * Thread: [any].  Re-entry: also from the item's own callout.
+ * Thread: [any].  Re-entry: allowed, also from the item's own callout.
  */
 RLK_API int rlk_item_invalidate(rlk_item *item);
 
 /**
- * As rlk_item_invalidate, and waits for the end of a callout of the item that another thread runs. Two callouts that
- * remove each other's items in this way wait for each other as long as their timeouts say.
+ * As rlk_item_invalidate, and waits until a callout of the item that another thread runs has ended. Two callouts that
+ * remove each other's items in this way wait for each other until their timeouts end.
  *
  * @param item       The item.
  * @param timeout_ns The longest wait; RLK_TIME_FOREVER for any.
@@ -142,9 +143,9 @@ RLK_API bool rlk_item_is_valid(rlk_item *item);
 RLK_API int rlk_item_set_label(rlk_item *item, const char *label);
 
 /**
- * Tells a loop whether to run for the sake of an item: a mode whose members all do not keep it running is finished.
+ * Sets whether an item keeps a mode running. A mode is finished if no member keeps it running.
  *
- * @param item          The item. For an observer, which never keeps a mode running, nothing changes.
+ * @param item          The item. No effect on an observer, which never keeps a mode running.
  * @param keeps_running True from the start.
  * @return 0; -EINVAL, -ECHILD.
  *
@@ -153,7 +154,7 @@ RLK_API int rlk_item_set_label(rlk_item *item, const char *label);
 RLK_API int rlk_item_set_keeps_running(rlk_item *item, bool keeps_running);
 
 /**
- * Describes an item. The text is for people, and may be another one in each version.
+ * Describes an item. The text is for people, and each version may word it differently.
  *
  * @param item   The item.
  * @param buffer Receives the text and a 0; a longer text is cut off. NULL is allowed if size is 0.
@@ -166,7 +167,7 @@ RLK_API int rlk_item_describe(rlk_item *item, char *buffer, size_t size);
 
 /* ---- observers ---- */
 
-/** The moments of a run that an observer may be called at. */
+/** The moments of a run at which an observer may be called. */
 enum {
     RLK_ENTRY = 1,           /**< The run begins. */
     RLK_BEFORE_TIMERS = 2,   /**< A pass begins. */
@@ -188,13 +189,13 @@ enum {
  */
 typedef void (*rlk_observer_fn)(rlk_item *observer, uint32_t activity, void *context);
 
-/** What an observer is made of. Later versions append members: see `size`. */
+/** The options of an observer. Later versions append members: see `size`. */
 typedef struct rlk_observer_options {
     size_t size;              /**< sizeof(rlk_observer_options). */
     rlk_observer_fn observe;  /**< Called at the moments. */
     void *context;            /**< Handed to the functions. */
     rlk_release_fn release;   /**< Or NULL. */
-    uint32_t activities;      /**< RLK_ENTRY and its kin. */
+    uint32_t activities;      /**< RLK_ENTRY..., joined by |. */
     bool once;                /**< The observer is invalid after its first callout. */
     int64_t order;            /**< Lower ones are called first. */
     rlk_retain_fn retain;     /**< Or NULL: the context becomes the item's. */
@@ -215,7 +216,7 @@ RLK_API int rlk_observer_create(const rlk_observer_options *options, rlk_item **
 /* ---- signalled sources ---- */
 
 /**
- * Called in the pass after rlk_source_signal.
+ * Called once in the next pass after rlk_source_signal.
  *
  * @param source  The source.
  * @param context The context that was given with the function.
@@ -231,39 +232,41 @@ typedef void (*rlk_source_fn)(rlk_item *source, void *context);
  * @param mode    The mode, for the time of the call.
  * @param context The context that was given with the function.
  *
- * Thread: [any]: the one that added, removed or invalidated it, or whose loop ends.
+ * Thread: [any]: the one that added, removed or invalidated the source, or whose loop ends.
  */
 typedef void (*rlk_source_hook_fn)(rlk_loop *loop, const char *mode, void *context);
 
 /**
- * Compares the contexts of two signalled sources: equal ones are one member of a mode. Called with the contexts of
- * equal hash numbers only, and once for all sources that equal each other, so that the cost of a source does not grow
- * with the number of others [RLK-C-25].
+ * Compares the contexts of two signalled sources: equal sources are one member of a mode. Called only for contexts with
+ * equal hash numbers, and once for all sources that equal each other, so that the cost of a source does not grow with
+ * the number of others [RLK-C-25].
  *
- * They may be sources of any loop of the process, or of none: a call may still use a context when rlk_item_release()
- * of its source returns. A host that frees the context does so in `release`, which the thread of such a call may make.
+ * The sources may be members of any loop of the process, or of none: the function may still use a context when
+ * rlk_item_release() of its source returns. So free the context in `release`, which the thread that compares may call.
  *
  * @param a A context.
  * @param b The context of another source with the same function.
  * @return True if they are equal.
  *
- * Thread: [any]: the one that first adds, removes or looks for one of the sources.
+ * Thread: [any]: the one that first adds, removes or searches for one of the sources.
  */
 typedef bool (*rlk_equal_fn)(const void *a, const void *b);
 
 /**
- * A number of a context; that of equal contexts is the same. Called once: what it is made of must not change then.
+ * Computes the hash number of a context; equal contexts have the same number. Called once: what the number depends on
+ * must not change afterwards.
  *
  * @param context The context that was given with the function.
  * @return The number.
  *
- * Thread: [any]: the one that first adds, removes or looks for the source.
+ * Thread: [any]: the one that first adds, removes or searches for the source.
  */
 typedef uint64_t (*rlk_hash_fn)(const void *context);
 
 /**
- * What a signalled source is made of. Later versions append members: see `size`. If it has `schedule`, `cancel` or
- * `equal`, the context lives as long as the handle: `release` must not be what gives the source's own handle back.
+ * The options of a signalled source. Later versions append members: see `size`. With `schedule`, `cancel` or `equal`
+ * the context lives as long as the handle: so the last reference of the source must not be one that `release` gives
+ * back.
  */
 typedef struct rlk_source_options {
     size_t size;                 /**< sizeof(rlk_source_options). */
@@ -280,7 +283,7 @@ typedef struct rlk_source_options {
 } rlk_source_options;
 
 /**
- * Creates a signalled source (version 0 of the model). It is no member of any mode yet.
+ * Creates a signalled source (version 0 in CFRunLoop). It is no member of any mode yet.
  *
  * @param options    Read during the call.
  * @param ret_source The source, which the caller owns: rlk_item_release.
@@ -291,7 +294,7 @@ typedef struct rlk_source_options {
 RLK_API int rlk_source_create(const rlk_source_options *options, rlk_item **ret_source);
 
 /**
- * Marks a source: the next pass of a mode with it performs it. Wakes no loop: see rlk_loop_wake_up.
+ * Signals a source: the next pass of a mode that contains it performs it. Wakes no loop: see rlk_loop_wake_up.
  *
  * @param source The source.
  * @return 0; -EINVAL, -ENOENT, -ECHILD.
@@ -301,7 +304,7 @@ RLK_API int rlk_source_create(const rlk_source_options *options, rlk_item **ret_
 RLK_API int rlk_source_signal(rlk_item *source);
 
 /**
- * Tells whether a source is marked.
+ * Tells whether a source is signalled and not performed yet.
  *
  * @param source The source.
  * @return 1 or 0; -EINVAL.

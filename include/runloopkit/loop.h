@@ -1,4 +1,4 @@
-/** <runloopkit/loop.h>: loops and their modes: runs, stops, wakes, and what a loop says of itself. */
+/** <runloopkit/loop.h>: loops and their modes: runs, stops, wakes, and the state of a loop. */
 #ifndef RUNLOOPKIT_LOOP_H
 #define RUNLOOPKIT_LOOP_H
 
@@ -12,16 +12,16 @@ RLK_BEGIN_DECLS
  */
 typedef struct rlk_loop rlk_loop;
 
-/** The mode of everyday work, common from the start; also what a NULL mode is. */
+/** The mode for most work, common from the start. NULL for a mode means this one. */
 #define RLK_MODE_DEFAULT "kCFRunLoopDefaultMode"
-/** Stands for all common modes: items and work are added to it, no loop runs in it. */
+/** Stands for all common modes: items and work can be added to it; no loop runs in it. */
 #define RLK_MODE_COMMON "kCFRunLoopCommonModes"
 /** The mode of user interaction; common from the start on the main loop only. */
 #define RLK_MODE_TRACKING "UITrackingRunLoopMode"
 
 /** Why a run has ended. */
 enum {
-    /** The mode has nothing to wait for. Of the main loop's common modes: see rlk_loop_set_serves_main_queue. */
+    /** The mode has nothing to wait for. For the main loop's common modes see rlk_loop_set_serves_main_queue. */
     RLK_RUN_FINISHED = 1,
     RLK_RUN_STOPPED = 2,        /**< rlk_loop_stop. */
     RLK_RUN_TIMED_OUT = 3,      /**< The deadline has come. */
@@ -31,18 +31,19 @@ enum {
 /* ---- handles ---- */
 
 /**
- * The calling thread's loop, made if need be.
+ * Returns the calling thread's loop. The first call of a thread makes it.
  *
- * @return The loop, never NULL. The thread owns it: who keeps the handle beyond the thread's end, or uses it in a child
- *         of fork(2), retains it.
+ * @return The loop, never NULL. The thread owns it: a caller that keeps the handle beyond the thread's end, or uses it
+ *         in a child of fork(2), must retain it.
  *
  * Thread: [any].
  */
 RLK_API rlk_loop *rlk_loop_current(void);
 
 /**
- * The main thread's loop. It ends with the main thread, whichever thread has asked for it first. If another thread has
- * loaded the library, by dlopen(3), it ends so only if the main thread has asked for it.
+ * Returns the main thread's loop. The loop ends with the main thread, whichever thread makes the first call. But if
+ * another thread has loaded the library, by dlopen(3), it ends with the main thread only if the main thread has made
+ * such a call.
  *
  * @return The loop, never NULL. The process owns it.
  *
@@ -54,7 +55,7 @@ RLK_API rlk_loop *rlk_loop_main(void);
  * Counts one more reference.
  *
  * @param loop The loop.
- * @return The same loop, which the caller now owns a reference of; NULL for NULL.
+ * @return The same loop; the caller now owns a reference. NULL for NULL.
  *
  * Thread: [any].
  */
@@ -73,17 +74,17 @@ RLK_API void rlk_loop_release(rlk_loop *loop);
 
 /**
  * Runs a mode [RLK-C-5]. A thread that sleeps in a run may be cancelled (pthread_cancel(3)): the run and those around
- * it do not return, and the loop ends with the thread, as always [RLK-C-21]. That happens at once in a loop that is
- * idle, after 20 ms at most in one that was busy, and in one of 64 sleeps if each is shorter. A signal handler that
- * interrupts such a sleep can be cancelled, too, as in the waits of the C library.
+ * it do not return, and the loop ends with the thread, as always [RLK-C-21]. The cancellation takes effect at once in
+ * an idle loop, and after at most 20 ms of sleep in a loop that was busy; if each sleep is shorter, in one sleep of 64.
+ * A signal handler that interrupts such a sleep can be cancelled too, as in the waits of the C library.
  *
  * @param loop                       The loop, which the calling thread owns.
  * @param mode                       The mode; not RLK_MODE_COMMON, which is finished at once.
- * @param deadline_ns                When the run ends on CLOCK_MONOTONIC; 0: after one pass, without waiting.
+ * @param deadline_ns                The time on CLOCK_MONOTONIC at which the run ends; 0: one pass that does not wait.
  * @param return_after_source_handled Ends the run after a source was served.
- * @return RLK_RUN_FINISHED and its kin; -EPERM, -ESHUTDOWN, -EINVAL; -ECHILD, also in the child if the process forks in
- *         a callout: the runs around it call nothing more [RLK-C-17]; -EMFILE before the first pass; -EBADF or another
- *         -errno of epoll_pwait2(2): other code has closed the mode's epoll instance, and the run has ended.
+ * @return RLK_RUN_FINISHED...; -EPERM, -ESHUTDOWN, -EINVAL; -ECHILD, also in the child if a callout forks: the runs
+ *         around that callout then call nothing more in the child [RLK-C-17]; -EMFILE before the first pass; -EBADF or
+ *         another -errno of epoll_pwait2(2): other code has closed the mode's epoll instance, and the run has ended.
  *
  * Thread: [loop].  Blocks: until the run ends.  Re-entry: a callout may run the loop again.
  */
@@ -91,7 +92,7 @@ RLK_API int rlk_loop_run_in_mode(
     rlk_loop *loop, const char *mode, uint64_t deadline_ns, bool return_after_source_handled);
 
 /**
- * Runs a mode until rlk_loop_stop is called, also while the mode is empty.
+ * Runs a mode until rlk_loop_stop is called, even if the mode is empty.
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.
@@ -102,8 +103,8 @@ RLK_API int rlk_loop_run_in_mode(
 RLK_API int rlk_loop_run_until_stopped(rlk_loop *loop, const char *mode);
 
 /**
- * Ends the innermost run after its current pass; does nothing if the loop does not run [RLK-C-10]. The outermost run
- * of an rlk_thread is the thread's life: its end ends the thread.
+ * Ends the innermost run after its current pass; does nothing if the loop does not run [RLK-C-10]. The end of the
+ * outermost run of an rlk_thread ends the thread.
  *
  * @param loop The loop; not NULL in a signal handler.
  * @return 0; -ESHUTDOWN, -ECHILD.
@@ -113,7 +114,7 @@ RLK_API int rlk_loop_run_until_stopped(rlk_loop *loop, const char *mode);
 RLK_API int rlk_loop_stop(rlk_loop *loop);
 
 /**
- * Ends the loop's current wait, or keeps the next one of the pass from blocking [RLK-C-10].
+ * Ends the loop's current wait. If the loop does not wait yet, the wait of its pass does not block [RLK-C-10].
  *
  * @param loop The loop; not NULL in a signal handler.
  * @return 0; -ESHUTDOWN, -ECHILD.
@@ -123,14 +124,14 @@ RLK_API int rlk_loop_stop(rlk_loop *loop);
 RLK_API int rlk_loop_wake_up(rlk_loop *loop);
 
 /**
- * Sets whether the common modes of the main loop serve the process's main dispatch queue. They do at first, and then
- * the queue counts as a member: a run of the main loop in a common mode, which the default mode is, never returns
- * RLK_RUN_FINISHED, and rlk_loop_is_empty answers 0. That holds whether or not the process contains libdispatch.
- * rlk_loop_stop and a deadline end such a run. With false a common mode may be empty as on other threads, and what is
- * in the queue waits [RLK-C-18].
+ * Sets whether the common modes of the main loop serve the process's main dispatch queue. At first they do, and the
+ * queue counts as a member of them: a run of the main loop in a common mode, such as the default mode, never returns
+ * RLK_RUN_FINISHED, and rlk_loop_is_empty returns 0. That holds whether or not the process contains libdispatch.
+ * rlk_loop_stop and a deadline end such a run. With false, a common mode may be empty as on other threads, and the
+ * functions in the queue wait [RLK-C-18].
  *
  * @param loop   The main loop; NULL on the main thread.
- * @param serves What holds from the next run on.
+ * @param serves True: they serve it. Takes effect with the next run.
  * @return 0; -EINVAL (another loop), -ESHUTDOWN, -ECHILD.
  *
  * Thread: [any].
@@ -140,8 +141,9 @@ RLK_API int rlk_loop_set_serves_main_queue(rlk_loop *loop, bool serves);
 /* ---- modes ---- */
 
 /**
- * Makes a mode common: what was added to RLK_MODE_COMMON is in it from now on. An item that the kernel does not take
- * into the mode, as rlk_loop_add says, is left out, and named in a warning (rlk_set_diagnostics); the call succeeds.
+ * Makes a mode common: it now contains what was added to RLK_MODE_COMMON. If the kernel does not accept an item in the
+ * mode, for a reason that rlk_loop_add lists, the call leaves that item out, reports it in a warning
+ * (rlk_set_diagnostics), and succeeds.
  *
  * @param loop The loop.
  * @param mode The mode; not RLK_MODE_COMMON.
@@ -163,7 +165,7 @@ RLK_API int rlk_loop_add_common_mode(rlk_loop *loop, const char *mode);
 RLK_API int rlk_loop_is_common_mode(rlk_loop *loop, const char *mode);
 
 /**
- * Tells whether a run of the mode would end at once, because there is nothing to wait for.
+ * Tells whether a run of the mode would end at once because it has nothing to wait for.
  *
  * @param loop The loop.
  * @param mode The mode.
@@ -186,20 +188,20 @@ RLK_API int rlk_loop_is_empty(rlk_loop *loop, const char *mode);
 RLK_API int rlk_loop_copy_current_mode(rlk_loop *loop, char *buffer, size_t size);
 
 /**
- * Is told one mode of a loop.
+ * Receives one mode of a loop.
  *
- * @param mode    The name, for the time of the call.
- * @param context What the caller of rlk_loop_visit_modes gave.
+ * @param mode    The name, valid during the call.
+ * @param context The context that rlk_loop_visit_modes was given.
  *
- * Thread: [any]: the caller's.
+ * Thread: [any]: the one that calls rlk_loop_visit_modes.
  */
 typedef void (*rlk_mode_fn)(const char *mode, void *context);
 
 /**
- * Calls a function for each mode that the loop has had a member, a run or work of; in no order.
+ * Calls a function for each mode in which the loop has had a member, a run or work; in no order.
  *
  * @param loop    The loop.
- * @param visit   Called before the return.
+ * @param visit   Called before this call returns.
  * @param context Handed to it.
  * @return The number of modes; -EINVAL.
  *
@@ -208,7 +210,7 @@ typedef void (*rlk_mode_fn)(const char *mode, void *context);
 RLK_API int rlk_loop_visit_modes(rlk_loop *loop, rlk_mode_fn visit, void *context);
 
 /**
- * The earliest date of the mode's timers on CLOCK_MONOTONIC.
+ * Computes the earliest date of the mode's timers, on CLOCK_MONOTONIC.
  *
  * @param loop    The loop.
  * @param mode    The mode.
@@ -232,10 +234,10 @@ RLK_API int rlk_loop_next_fire_date(rlk_loop *loop, const char *mode, uint64_t *
 RLK_API bool rlk_loop_is_current(rlk_loop *loop);
 
 /**
- * Tells whether the loop waits at this moment.
+ * Tells whether the loop is waiting.
  *
  * @param loop The loop.
- * @return True if so. By the time the caller looks at it, that may be over.
+ * @return True if so. The wait may be over before the call returns.
  *
  * Thread: [any].
  */
@@ -245,14 +247,14 @@ RLK_API bool rlk_loop_is_waiting(rlk_loop *loop);
  * Tells whether the loop's thread has ended.
  *
  * @param loop The loop.
- * @return True if so: the loop accepts nothing any more.
+ * @return True if so: the loop then accepts nothing.
  *
  * Thread: [any].
  */
 RLK_API bool rlk_loop_has_ended(rlk_loop *loop);
 
 /**
- * Describes a loop, its modes and their members. The text is for people, and may be another one in each version.
+ * Describes a loop, its modes and their members. The text is for people, and each version may word it differently.
  *
  * @param loop   The loop.
  * @param buffer Receives the text and a 0; a longer text is cut off. NULL is allowed if size is 0.

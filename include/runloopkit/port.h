@@ -1,4 +1,4 @@
-/** <runloopkit/port.h>: messages between threads and processes: ports, which receive; rights, which send. */
+/** <runloopkit/port.h>: messages between threads and processes: ports receive them, and rights send them. */
 #ifndef RUNLOOPKIT_PORT_H
 #define RUNLOOPKIT_PORT_H
 
@@ -7,31 +7,32 @@
 RLK_BEGIN_DECLS
 
 /**
- * The right to send to a port, which it does not keep. rlk_right_retain and rlk_right_release count references: who
- * gets one owns it. A right that outlives its port is not valid any more.
+ * The right to send to a port. It does not keep the port alive; when the port ends, the right becomes invalid.
+ * rlk_right_retain and rlk_right_release count references: a caller owns the reference that a function returns to it.
  */
 typedef struct rlk_right rlk_right;
 
 /**
- * What is sent: an id, bytes, descriptors, rights, and a right to answer. rlk_message_retain and rlk_message_release
- * count references: who gets one owns it. Only the descriptors can change: they are sent, or taken.
+ * A message: an id, bytes, descriptors, rights, and a right to answer. rlk_message_retain and rlk_message_release count
+ * references: a caller owns the reference that a function returns to it. Only the descriptors can change: a caller
+ * sends or takes them.
  */
 typedef struct rlk_message rlk_message;
 
 /* ---- messages ---- */
 
-/** What a message is made of. Later versions append members: see `size`. */
+/** The options of a message. Later versions append members: see `size`. */
 typedef struct rlk_message_options {
     size_t size;              /**< sizeof(rlk_message_options). */
-    uint32_t id;              /**< Any number, on whose meaning sender and receiver agree. */
+    uint32_t id;              /**< Any number; sender and receiver agree on its meaning. */
     uint32_t reserved;        /**< 0. */
     const void *bytes;        /**< Copied. NULL only if there are none. */
     size_t byte_count;        /**< How many. */
     const int *descriptors;   /**< Open, each once. The message owns them, unless its creation fails. */
     size_t descriptor_count;  /**< How many: at most 253. */
-    rlk_right *const *rights; /**< To be sent along; the message counts a reference of each. */
+    rlk_right *const *rights; /**< Sent along; the message holds a reference of each. */
     size_t right_count;       /**< How many. */
-    rlk_right *reply;         /**< Where an answer goes, as `rights`; NULL if none is expected, and for a request. */
+    rlk_right *reply;         /**< For the answer, as `rights`; NULL: none is expected, or it is a request. */
 } rlk_message_options;
 
 /**
@@ -40,17 +41,17 @@ typedef struct rlk_message_options {
  * @param options     Read during the call.
  * @param ret_message The message, which the caller owns: rlk_message_release.
  * @return 0; -EINVAL (also: a descriptor twice), -EBADF (a descriptor is not open), -ETOOMANYREFS (too many of them),
- *         -ENOMEM. The descriptors are still the caller's then [RLK-C-13].
+ *         -ENOMEM. After an error the caller still owns the descriptors [RLK-C-13].
  *
  * Thread: [any].  Cost: O(bytes).
  */
 RLK_API int rlk_message_create(const rlk_message_options *options, rlk_message **ret_message);
 
 /**
- * Counts one more reference: a receiver keeps its message beyond the callout in this way.
+ * Counts one more reference. A receiver calls it to keep a message beyond the callout.
  *
  * @param message The message.
- * @return The same message, which the caller now owns a reference of; NULL for NULL.
+ * @return The same message; the caller now owns a reference. NULL for NULL.
  *
  * Thread: [any].
  */
@@ -66,7 +67,7 @@ RLK_API rlk_message *rlk_message_retain(rlk_message *message);
 RLK_API void rlk_message_release(rlk_message *message);
 
 /**
- * A message's id.
+ * Returns a message's id.
  *
  * @param message The message.
  * @return The number; 0 for NULL.
@@ -76,11 +77,11 @@ RLK_API void rlk_message_release(rlk_message *message);
 RLK_API uint32_t rlk_message_id(rlk_message *message);
 
 /**
- * The bytes of a message.
+ * Returns the bytes of a message.
  *
  * @param message   The message.
- * @param index     0, or up to the number of parts if a sender in Swift has made several.
- * @param ret_bytes The bytes, which the message owns for as long as somebody holds it; NULL if the part is empty.
+ * @param index     0 for the first part; a sender in Swift may have made several.
+ * @param ret_bytes The bytes, which the message owns: valid while the message exists. NULL if the part is empty.
  * @param ret_count How many.
  * @return 0; -EINVAL, -ENOENT (no such part).
  *
@@ -89,7 +90,7 @@ RLK_API uint32_t rlk_message_id(rlk_message *message);
 RLK_API int rlk_message_bytes(rlk_message *message, size_t index, const void **ret_bytes, size_t *ret_count);
 
 /**
- * A descriptor of a message, to be used while the message has it.
+ * Returns a descriptor of a message, for use while the message has it.
  *
  * @param message The message, which keeps it.
  * @param index   0 for the first one.
@@ -100,7 +101,7 @@ RLK_API int rlk_message_bytes(rlk_message *message, size_t index, const void **r
 RLK_API int rlk_message_descriptor(rlk_message *message, size_t index);
 
 /**
- * Takes a descriptor out of a message. Once.
+ * Takes a descriptor out of a message. Each can be taken once.
  *
  * @param message The message.
  * @param index   0 for the first one.
@@ -111,7 +112,7 @@ RLK_API int rlk_message_descriptor(rlk_message *message, size_t index);
 RLK_API int rlk_message_take_descriptor(rlk_message *message, size_t index);
 
 /**
- * A right that was sent along.
+ * Returns a right that was sent along.
  *
  * @param message   The message.
  * @param index     0 for the first one.
@@ -123,11 +124,11 @@ RLK_API int rlk_message_take_descriptor(rlk_message *message, size_t index);
 RLK_API int rlk_message_right(rlk_message *message, size_t index, rlk_right **ret_right);
 
 /**
- * Where the answer to a message goes. When the message and the right are both released unused, a request ends with
+ * Returns the right to answer a message. If the message and the right are both released unused, the request fails with
  * -ECANCELED.
  *
  * @param message   The message.
- * @param ret_right The right, which the caller owns: rlk_right_release. That of a request is good for one message.
+ * @param ret_right The right, which the caller owns: rlk_right_release. The right of a request can send one message.
  * @return 0; -EINVAL, -ENOENT (no answer is expected).
  *
  * Thread: [any].
@@ -137,18 +138,18 @@ RLK_API int rlk_message_reply(rlk_message *message, rlk_right **ret_right);
 /** The process that sent a message, as the kernel knows it. Later versions append members: see `size`. */
 typedef struct rlk_sender {
     size_t size;        /**< The caller sets it to sizeof; the library, to how much it has written. */
-    int32_t process_id; /**< Its number; it may have ended since. */
-    uint32_t user_id;   /**< The real user that it ran as. */
-    uint32_t group_id;  /**< And the group. */
+    int32_t process_id; /**< Its number. The process may have ended since. */
+    uint32_t user_id;   /**< Its real user. */
+    uint32_t group_id;  /**< Its real group. */
     uint32_t reserved;  /**< The library writes 0. */
 } rlk_sender;
 
 /**
- * Who sent a message.
+ * Tells which process sent a message.
  *
  * @param message    The message.
  * @param ret_sender The process. The caller owns the structure and sets its `size` before each call.
- * @return 0; -EINVAL, -ENOENT (this process, by a right to a port of its own; or the message was not sent).
+ * @return 0; -EINVAL, -ENOENT (this process sent it, by a right to one of its own ports; or the message was not sent).
  *
  * Thread: [any].
  */
@@ -157,17 +158,17 @@ RLK_API int rlk_message_sender(rlk_message *message, rlk_sender *ret_sender);
 /* ---- ports ---- */
 
 /**
- * Called for each message, at most one in a pass.
+ * Called for each message, at most once in a pass.
  *
  * @param port    The port.
- * @param message The message, for the time of the call: rlk_message_retain. The callout may take its descriptors.
+ * @param message The message, valid during the call: see rlk_message_retain. The callout may take its descriptors.
  * @param context The context that was given with the function.
  *
  * Thread: [loop].
  */
 typedef void (*rlk_port_fn)(rlk_item *port, rlk_message *message, void *context);
 
-/** What a port is made of. Later versions append members: see `size`. */
+/** The options of a port. Later versions append members: see `size`. */
 typedef struct rlk_port_options {
     size_t size;            /**< sizeof(rlk_port_options). */
     rlk_port_fn receive;    /**< Called for each message. */
@@ -181,21 +182,21 @@ typedef struct rlk_port_options {
 } rlk_port_options;
 
 /**
- * Creates a port. Once its last loop has ended, or it was invalidated, what waits in it is discarded.
+ * Creates a port. When the port is invalidated or its last loop ends, the messages that wait in it are discarded.
  *
  * @param options  Read during the call.
  * @param ret_port The port, which the caller owns: rlk_item_release.
- * @return 0; -EINVAL (also: no such name can be), -EADDRINUSE (another port has the name), -EMFILE. Of the folder of
- *         names: -EPERM (it is open to others), -EACCES (it is another user's, or cannot be made), -ENOTDIR or -ELOOP
- *         (it is no folder), -ENOENT (the folder around it is missing), -EROFS, -ENOSPC, and others of mkdir(2),
+ * @return 0; -EINVAL (also: the name is not valid), -EADDRINUSE (another port has the name), -EMFILE. For the folder of
+ *         names: -EPERM (it is open to others), -EACCES (it belongs to another user, or cannot be made), -ENOTDIR or
+ *         -ELOOP (it is no folder), -ENOENT (the folder around it is missing), -EROFS, -ENOSPC, and others of mkdir(2),
  *         open(2) and bind(2).
  *
- * Thread: [any].  Cost: With a name, some twenty system calls.
+ * Thread: [any].  Cost: with a name, some twenty system calls.
  */
 RLK_API int rlk_port_create(const rlk_port_options *options, rlk_item **ret_port);
 
 /**
- * The right to send to a port.
+ * Returns a right to send to a port.
  *
  * @param port      The port, valid or not.
  * @param ret_right The right, which the caller owns: rlk_right_release.
@@ -206,7 +207,7 @@ RLK_API int rlk_port_create(const rlk_port_options *options, rlk_item **ret_port
 RLK_API int rlk_port_right(rlk_item *port, rlk_right **ret_right);
 
 /**
- * How many messages wait in a port.
+ * Counts the messages that wait in a port.
  *
  * @param port The port.
  * @return Their number; -EINVAL.
@@ -218,15 +219,15 @@ RLK_API int rlk_port_pending_count(rlk_item *port);
 /* ---- rights ---- */
 
 /**
- * The right to send to a port of any process of this user, by the port's name.
+ * Returns a right to send to a port of any process of this user, by the port's name.
  *
  * @param name      The name.
  * @param ret_right The right, which the caller owns: rlk_right_release.
- * @return 0; -EINVAL (also: no such name can be), -ENOENT (no port has the name), -EACCES (it is another user's),
- *         -EAGAIN (too many processes connect), -EMFILE; of the folder of names, which the call makes if need be, as
- *         rlk_port_create; and others of connect(2).
+ * @return 0; -EINVAL (also: the name is not valid), -ENOENT (no port has the name), -EACCES (it belongs to another
+ *         user), -EAGAIN (too many processes connect at this time), -EMFILE; for the folder of names, which the call
+ *         makes if it is missing, as rlk_port_create; and others of connect(2).
  *
- * Thread: [any].  Cost: Some ten system calls.
+ * Thread: [any].  Cost: some ten system calls.
  */
 RLK_API int rlk_right_connect(const char *name, rlk_right **ret_right);
 
@@ -234,7 +235,7 @@ RLK_API int rlk_right_connect(const char *name, rlk_right **ret_right);
  * Counts one more reference.
  *
  * @param right The right.
- * @return The same right, which the caller now owns a reference of; NULL for NULL.
+ * @return The same right; the caller now owns a reference. NULL for NULL.
  *
  * Thread: [any].
  */
@@ -250,17 +251,17 @@ RLK_API rlk_right *rlk_right_retain(rlk_right *right);
 RLK_API void rlk_right_release(rlk_right *right);
 
 /**
- * Tells whether a right can be sent by. True may be over at once.
+ * Tells whether a right can send. The right may become invalid before the call returns.
  *
  * @param right The right.
- * @return False once the receiver is gone, the right to one answer was used, in a child of fork(2), and for NULL.
+ * @return False once the receiver is gone or the right to one answer was used, in a child of fork(2), and for NULL.
  *
  * Thread: [any].
  */
 RLK_API bool rlk_right_is_valid(rlk_right *right);
 
 /**
- * Tells whether two rights are to the same port. Their handles may differ.
+ * Tells whether two rights send to the same port. Their handles may differ.
  *
  * @param right The right.
  * @param other Another one.
@@ -271,18 +272,18 @@ RLK_API bool rlk_right_is_valid(rlk_right *right);
 RLK_API bool rlk_right_is_equal(rlk_right *right, rlk_right *other);
 
 /**
- * Sends all of a message, or nothing [RLK-C-14]. The messages of one thread arrive in their order.
+ * Sends a message, all of it or nothing [RLK-C-14]. The messages of one thread arrive in the order of sending.
  *
  * @param right      The right.
- * @param message    Still the caller's. Its descriptors are the receiver's if the call succeeds.
- * @param timeout_ns The longest wait while the port is full; 0 for none, RLK_TIME_FOREVER for any.
+ * @param message    The message, which the caller keeps. If the call succeeds, its descriptors go to the receiver.
+ * @param timeout_ns The longest wait while the port is full; 0: no wait; RLK_TIME_FOREVER: no limit.
  * @return 0; -EINVAL, -EPIPE (the receiver is gone), -EAGAIN (the port is full, and timeout_ns is 0), -ETIMEDOUT,
  *         -EDEADLK (it is full, only this thread's loop serves it, and there is no limit), -EBADF (a descriptor was
  *         taken, or sent before), -ECHILD. By a name or to another process also -EACCES (the receiver has refused this
- *         process, or what it has sent, and has ended the connection), -EMSGSIZE (too many parts, or a packet that is
- *         larger than the connection takes), -ETOOMANYREFS (too many descriptors, or too many on their way), -EMFILE,
- *         -ENOBUFS and others of sendmsg(2) and memfd_create(2); of a message with a right to a third process's port
- *         what sending to that one fails with.
+ *         process or one of its messages, and has ended the connection), -EMSGSIZE (too many parts, or a packet that is
+ *         larger than the connection takes), -ETOOMANYREFS (too many descriptors, or too many in transit), -EMFILE,
+ *         -ENOBUFS and others of sendmsg(2) and memfd_create(2). For a message with a right to a third process's port
+ *         also the errors of sending to that process.
  *
  * Thread: [any].  Blocks: while the port is full.  Cost: O(parts); one write(2) if the loop sleeps.
  */
@@ -290,16 +291,17 @@ RLK_API int rlk_right_send(rlk_right *right, rlk_message *message, uint64_t time
 
 /**
  * Sends a message with the right to one answer, and runs the calling thread's loop until the answer has come. A stop
- * that comes meanwhile is passed on to the run around it.
+ * that comes meanwhile stops the run around the call.
  *
  * @param right      The right.
  * @param message    As rlk_right_send; its `reply` is not used.
- * @param timeout_ns For the sending and the answer; RLK_TIME_FOREVER for no limit.
- * @param mode       The mode that the loop runs in; not RLK_MODE_COMMON. One without members: nothing else is called.
+ * @param timeout_ns The longest wait, for the sending and the answer together; RLK_TIME_FOREVER: no limit.
+ * @param mode       The mode that the loop runs in; not RLK_MODE_COMMON. In a mode without members the loop calls
+ *                   nothing else.
  * @param ret_answer The answer, which the caller owns: rlk_message_release.
  * @return 0; -ECANCELED (the right to answer was given up), -EPIPE (the receiver is gone, also while the call waits),
  *         -ETIMEDOUT (a later answer is -EPIPE for its sender), -ESHUTDOWN (this thread's loop ends), -EINVAL (also:
- *         RLK_MODE_COMMON); of its run as rlk_loop_run_in_mode; else as rlk_right_send, but never -EAGAIN.
+ *         RLK_MODE_COMMON); the errors of rlk_loop_run_in_mode; and those of rlk_right_send except -EAGAIN.
  *
  * Thread: [any].  Blocks: as a run.  Re-entry: also inside callouts.
  */

@@ -6,7 +6,7 @@
 
 RLK_BEGIN_DECLS
 
-/** The interest of a descriptor, and its readiness. RLK_HANGUP and RLK_ERROR are reported whatever the interest is. */
+/** The interest in a descriptor, and its readiness. RLK_HANGUP and RLK_ERROR are reported whatever the interest is. */
 enum {
     RLK_READABLE = 1,   /**< A read does not block: there are bytes, or the end of the file. */
     RLK_WRITABLE = 2,   /**< A write does not block. */
@@ -17,9 +17,9 @@ enum {
 
 /** When a ready descriptor is served. */
 typedef enum rlk_trigger {
-    RLK_TRIGGER_LEVEL,    /**< While it is ready. */
+    RLK_TRIGGER_LEVEL,    /**< In each pass while it is ready. */
     RLK_TRIGGER_EDGE,     /**< Once for each change. */
-    RLK_TRIGGER_ONE_SHOT, /**< Once, until its interest is set again. */
+    RLK_TRIGGER_ONE_SHOT, /**< Once; again after its interest was set. */
 } rlk_trigger;
 
 /**
@@ -33,17 +33,17 @@ typedef enum rlk_trigger {
  */
 typedef void (*rlk_descriptor_fn)(rlk_item *source, uint32_t readiness, void *context);
 
-/** What the source of a descriptor is made of. Later versions append members: see `size`. */
+/** The options of a descriptor's source. Later versions append members: see `size`. */
 typedef struct rlk_descriptor_options {
     size_t size;             /**< sizeof(rlk_descriptor_options). */
     rlk_descriptor_fn ready; /**< Called when it is ready. */
     void *context;           /**< Handed to the functions. */
     rlk_release_fn release;  /**< Or NULL. */
-    int descriptor;          /**< The descriptor; open when the source is added, and for as long as it is a member. */
+    int descriptor;          /**< The descriptor; open when the source is added, and while it is a member. */
     uint32_t interest;       /**< RLK_READABLE and its kin. */
     rlk_trigger trigger;     /**< When it is served. */
-    bool owns_descriptor;    /**< The source, once created, closes it when it is invalidated, and alone reads it. */
-    bool always_ready;       /**< A file, which epoll refuses, counts as ready; else adding it is -EPERM. */
+    bool owns_descriptor;    /**< Once created, the source closes it when invalidated; only its callout reads it. */
+    bool always_ready;       /**< A file that epoll refuses counts as ready; else adding it is -EPERM. */
     uint16_t reserved;       /**< 0. */
 } rlk_descriptor_options;
 
@@ -60,20 +60,21 @@ typedef struct rlk_descriptor_options {
 RLK_API int rlk_descriptor_create(const rlk_descriptor_options *options, rlk_item **ret_source);
 
 /**
- * Sets the interest. A source that rests after its one shot is served again. After a hang-up or an error, what is true
- * is reported again; in the source's own callout only if the interest has become larger.
+ * Sets the interest. A one-shot source that has fired is served again. After a hang-up or an error the loop reports the
+ * present state again; if the source's own callout makes the call, only if the interest has become larger.
  *
  * @param source   The source of a descriptor.
  * @param interest RLK_READABLE and its kin; 0: hang-ups and errors only.
- * @return 0; -EINVAL, -ENOENT, -ECHILD; -EBADF (the descriptor was closed, or is another file's by now), -ENOSPC or
- *         -ENOMEM (epoll refuses): the interest is what it was, in all modes.
+ * @return 0; -EINVAL, -ENOENT, -ECHILD; -EBADF (the descriptor was closed, or belongs to another file by now), -ENOSPC
+ *         or -ENOMEM (epoll refuses). After an error the interest is unchanged in all modes.
  *
  * Thread: [any].
  */
 RLK_API int rlk_descriptor_set_interest(rlk_item *source, uint32_t interest);
 
 /**
- * Called when a counter (eventfd(2), timerfd_create(2), a pipe of eight-byte records) had something; it was read.
+ * Called when a counter (eventfd(2), timerfd_create(2), a pipe of eight-byte records) was readable. The loop has
+ * already read it.
  *
  * @param source  The source.
  * @param context The context that was given with the function.
@@ -82,18 +83,18 @@ RLK_API int rlk_descriptor_set_interest(rlk_item *source, uint32_t interest);
  */
 typedef void (*rlk_counter_fn)(rlk_item *source, void *context);
 
-/** What the source of a counter is made of. Later versions append members: see `size`. */
+/** The options of a counter's source. Later versions append members: see `size`. */
 typedef struct rlk_counter_options {
     size_t size;            /**< sizeof(rlk_counter_options). */
-    rlk_counter_fn ready;   /**< Called when it had something. */
+    rlk_counter_fn ready;   /**< Called after the counter was readable. */
     void *context;          /**< Handed to the functions. */
     rlk_release_fn release; /**< Or NULL. */
-    int descriptor;         /**< The counter, the caller's; open for as long as the source is a member of a mode. */
+    int descriptor;         /**< The counter. The caller owns it; open while the source is a member. */
     uint32_t reserved;      /**< 0. */
 } rlk_counter_options;
 
 /**
- * Creates the source of a counter (version 1 of the model).
+ * Creates the source of a counter (version 1 in CFRunLoop).
  *
  * @param options    Read during the call.
  * @param ret_source The source, which the caller owns: rlk_item_release.
@@ -107,25 +108,25 @@ RLK_API int rlk_counter_create(const rlk_counter_options *options, rlk_item **re
 typedef struct rlk_signal_info {
     size_t size;        /**< How many bytes the library has written. */
     int32_t signal;     /**< Its number. */
-    int32_t code;       /**< SI_USER and its kin. */
-    int32_t process_id; /**< Who sent it. */
+    int32_t code;       /**< Why it was sent: SI_USER... */
+    int32_t process_id; /**< The sender. */
     uint32_t user_id;   /**< Of the sender. */
-    int32_t status;     /**< Of SIGCHLD: the exit status, or the signal. */
-    int32_t value;      /**< Of sigqueue(3). */
+    int32_t status;     /**< For SIGCHLD: the exit status, or the signal. */
+    int32_t value;      /**< From sigqueue(3). */
 } rlk_signal_info;
 
 /**
  * Called when a signal was received.
  *
  * @param source  The source.
- * @param info    The signal, for the time of the call.
+ * @param info    The signal, valid during the call.
  * @param context The context that was given with the function.
  *
  * Thread: [loop].
  */
 typedef void (*rlk_signal_fn)(rlk_item *source, const rlk_signal_info *info, void *context);
 
-/** What the source of signals is made of. Later versions append members: see `size`. */
+/** The options of a source of signals. Later versions append members: see `size`. */
 typedef struct rlk_signal_options {
     size_t size;            /**< sizeof(rlk_signal_options). */
     rlk_signal_fn receive;  /**< Called for each signal. */
@@ -136,14 +137,14 @@ typedef struct rlk_signal_options {
 } rlk_signal_options;
 
 /**
- * Creates the source of signals. They are blocked in the calling thread from now on, and in the threads that it starts;
- * in no other one: block them in main before the first thread starts, with rlk_signals_block. When the last source for
- * a signal is invalidated or destroyed in a thread in which a source has blocked it, it is unblocked there, and what is
- * pending of it is discarded.
+ * Creates a source of signals. The call blocks the signals in the calling thread, and so in the threads that it starts
+ * afterwards, but in no other thread: block them in main with rlk_signals_block before the first thread starts. When
+ * the last source for a signal is invalidated or destroyed, in a thread in which a source has blocked the signal, that
+ * thread discards what is pending of the signal, and unblocks it.
  *
  * @param options    Read during the call.
  * @param ret_source The source, which the caller owns: rlk_item_release.
- * @return 0; -EINVAL (also: no signal, or one that nobody can receive), -EMFILE.
+ * @return 0; -EINVAL (also: no signal, or one that cannot be received), -EMFILE.
  *
  * Thread: [any].
  */

@@ -1,4 +1,4 @@
-/** <runloopkit/thread.h>: threads that run their loop until they are told to stop. */
+/** <runloopkit/thread.h>: threads that run their loop until another thread stops them. */
 #ifndef RUNLOOPKIT_THREAD_H
 #define RUNLOOPKIT_THREAD_H
 
@@ -7,8 +7,8 @@
 RLK_BEGIN_DECLS
 
 /**
- * A thread with a loop. Who created it owns the reference: rlk_thread_release, which stops it after due work. It starts
- * once.
+ * A thread with a loop. The caller that created it owns a reference: rlk_thread_release, which stops the thread after
+ * due work. A thread starts once.
  */
 typedef struct rlk_thread rlk_thread;
 
@@ -17,26 +17,26 @@ typedef struct rlk_thread rlk_thread;
  *
  * @param loop    The thread's loop.
  * @param context The context that was given with the function.
- * @return 0; a negated errno number, such as -ENOMEM, which rlk_thread_start returns: the thread ends.
+ * @return 0; or a negated errno number, such as -ENOMEM: the thread ends, and rlk_thread_start returns the number.
  *
  * Thread: [loop].
  */
 typedef int (*rlk_set_up_fn)(rlk_loop *loop, void *context);
 
-/** What a thread is made of. Later versions append members: see `size`. */
+/** The options of a thread. Later versions append members: see `size`. */
 typedef struct rlk_thread_options {
     size_t size;            /**< sizeof(rlk_thread_options). */
     const char *name;       /**< For debuggers; copied. Or NULL. */
     size_t stack_size;      /**< In bytes; 0: the system's default. */
     rlk_set_up_fn set_up;   /**< Or NULL. */
     void *context;          /**< Handed to the functions. */
-    rlk_release_fn release; /**< Or NULL. Called after the set-up, or when the thread was never started. */
+    rlk_release_fn release; /**< Or NULL. Called after the set-up, or when it will never run. */
 } rlk_thread_options;
 
 /** How a thread stops. */
 typedef enum rlk_ending {
-    RLK_ENDING_AFTER_DUE_WORK, /**< After what is due in the default mode at the moment of the stop. */
-    /** After the callout that runs, and what its pass has taken up before. What waits is released. */
+    RLK_ENDING_AFTER_DUE_WORK, /**< After the work that is due in the default mode at the moment of the stop. */
+    /** After the callout that runs, and the work that its pass has already taken up. Work that waits is released. */
     RLK_ENDING_NOW,
 } rlk_ending;
 
@@ -44,7 +44,7 @@ typedef enum rlk_ending {
  * Creates a thread that is not started yet.
  *
  * @param options    Read during the call.
- * @param ret_thread The thread, which the caller owns a reference of: rlk_thread_release.
+ * @param ret_thread The thread. The caller owns a reference: rlk_thread_release.
  * @return 0; -EINVAL.
  *
  * Thread: [any].
@@ -52,8 +52,8 @@ typedef enum rlk_ending {
 RLK_API int rlk_thread_create(const rlk_thread_options *options, rlk_thread **ret_thread);
 
 /**
- * Gives the handle back: the thread stops after due work, and the call does not wait for that. The loop's handle must
- * be retained to outlive it (rlk_loop_retain).
+ * Gives the handle back: the thread stops after due work, and the call does not wait for that. To use the loop's handle
+ * afterwards, retain it before (rlk_loop_retain).
  *
  * @param thread The thread, or NULL.
  *
@@ -75,8 +75,8 @@ RLK_API void rlk_thread_release(rlk_thread *thread);
 RLK_API int rlk_thread_start(rlk_thread *thread);
 
 /**
- * Tells a thread to stop, and does not wait for it. RLK_ENDING_NOW may follow the other one. Does nothing before the
- * start, and after the end.
+ * Stops a thread, and does not wait for its end. A second call may pass RLK_ENDING_NOW after RLK_ENDING_AFTER_DUE_WORK.
+ * Does nothing before the start, and after the end.
  *
  * @param thread The thread.
  * @param ending How.
@@ -87,7 +87,7 @@ RLK_API int rlk_thread_start(rlk_thread *thread);
 RLK_API int rlk_thread_stop(rlk_thread *thread, rlk_ending ending);
 
 /**
- * Waits for a thread's end; does not stop it. At once if it was not started.
+ * Waits for a thread's end; does not stop it. Returns at once if the thread was not started.
  *
  * @param thread     The thread.
  * @param timeout_ns The longest wait; RLK_TIME_FOREVER for any.
@@ -98,10 +98,10 @@ RLK_API int rlk_thread_stop(rlk_thread *thread, rlk_ending ending);
 RLK_API int rlk_thread_join(rlk_thread *thread, uint64_t timeout_ns);
 
 /**
- * A thread's loop.
+ * Returns a thread's loop.
  *
  * @param thread The thread.
- * @return The loop, for as long as somebody holds the thread or the loop; NULL before the start. The thread owns it.
+ * @return The loop, which the thread owns; valid while the thread or the loop is retained. NULL before the start.
  *
  * Thread: [any].
  */
@@ -118,12 +118,12 @@ RLK_API rlk_loop *rlk_thread_loop(rlk_thread *thread);
 RLK_API bool rlk_thread_is_running(rlk_thread *thread);
 
 /**
- * As rlk_loop_perform_as_source of its loop. Work for the default mode that is accepted runs before a stop after due
- * work.
+ * As rlk_loop_perform_as_source on the thread's loop. Work for the default mode that the thread has accepted runs
+ * before a stop after due work.
  *
  * @param thread The thread.
  * @param work   Read during the call; in one mode.
- * @return 0; -EINVAL (also: several modes), -ESRCH (it was not started), -ESHUTDOWN (it was told to stop), -ECHILD.
+ * @return 0; -EINVAL (also: several modes), -ESRCH (it was not started), -ESHUTDOWN (it was stopped), -ECHILD.
  *
  * Thread: [any].
  */

@@ -7,7 +7,7 @@
 RLK_BEGIN_DECLS
 
 /**
- * Called when a timer fires: at its date, or up to its tolerance later; never before.
+ * Called when a timer fires: at its date or up to its tolerance later, never before.
  *
  * @param timer   The timer.
  * @param context The context that was given with the function.
@@ -16,7 +16,7 @@ RLK_BEGIN_DECLS
  */
 typedef void (*rlk_timer_fn)(rlk_item *timer, void *context);
 
-/** What a timer is made of. Later versions append members: see `size`. */
+/** The options of a timer. Later versions append members: see `size`. */
 typedef struct rlk_timer_options {
     size_t size;            /**< sizeof(rlk_timer_options). */
     rlk_timer_fn fire;      /**< Called at the dates. */
@@ -24,10 +24,9 @@ typedef struct rlk_timer_options {
     rlk_release_fn release; /**< Or NULL. */
     rlk_clock clock;        /**< The clock of its dates. */
     uint64_t fire_date_ns;  /**< The first date; one in the past means now, RLK_TIME_FOREVER none. */
-    uint64_t
-        interval_ns; /**< 0: it fires once, and is invalid then. RLK_TIME_FOREVER: once for each date it is given. */
-    uint64_t tolerance_ns;    /**< How late it may fire to save a wake; 0: not at all. */
-    rlk_retain_fn retain;     /**< Or NULL: the context becomes the item's. */
+    uint64_t interval_ns;  /**< 0: fires once, and is then invalid. RLK_TIME_FOREVER: once for each date that is set. */
+    uint64_t tolerance_ns; /**< How late it may fire to save a wake; 0: not at all. */
+    rlk_retain_fn retain;  /**< Or NULL: the context becomes the item's. */
     rlk_describe_fn describe; /**< Or NULL. */
 } rlk_timer_options;
 
@@ -43,7 +42,7 @@ typedef struct rlk_timer_options {
 RLK_API int rlk_timer_create(const rlk_timer_options *options, rlk_item **ret_timer);
 
 /**
- * Sets the next date. A repeating timer goes on from there.
+ * Sets the next date. A repeating timer repeats from that date.
  *
  * @param timer   The timer.
  * @param date_ns The date on the timer's clock; one in the past means now, RLK_TIME_FOREVER none.
@@ -68,7 +67,7 @@ RLK_API int rlk_timer_fire_date(rlk_item *timer, uint64_t *ret_date_ns);
  * Sets the tolerance.
  *
  * @param timer        The timer.
- * @param tolerance_ns How late it may fire to save a wake; a repeating one at most half its interval.
+ * @param tolerance_ns How late it may fire to save a wake; for a repeating timer at most half its interval.
  * @return 0; -EINVAL, -ENOENT, -ECHILD.
  *
  * Thread: [any].
