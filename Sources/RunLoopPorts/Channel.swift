@@ -29,7 +29,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// Guarded by `sending`.
   @exclusivity(unchecked) var exports = Exports()
   /// Frames for which there was no room: they go before the next one.
-  @exclusivity(unchecked) var leftToSay: [Frame] = []
+  @exclusivity(unchecked) var unsentFrames: [Frame] = []
   @exclusivity(unchecked) private var unreadFiles = UnreadFiles()
   /// The port with a name by which the connection came to be, whose loops read it; nil: it is gone, or there was none.
   @exclusivity(unchecked) private(set) var origin: Mailbox?
@@ -178,7 +178,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
       return gone
     }
     withExtendedLifetime(gone) {}
-    wantRoom()
+    updateInterest()
     followPorts()
     closeIfUnused()
   }
@@ -250,7 +250,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     let idle = importing.withLock { imports.keeps ? imports.keepNone() : [] }
     guard idle.isEmpty else { return }  // the last of them that goes looks again
     guard importing.withLock({ imports.isEmpty }) else { return }
-    let isUnused = sending.withLock { exports.isEmpty && leftToSay.isEmpty }
+    let isUnused = sending.withLock { exports.isEmpty && unsentFrames.isEmpty }
     if isUnused { endConnection(nil) }
   }
 
@@ -272,7 +272,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     guard !over.exchange(true, ordering: .acquiringAndReleasing) else { return }
     breakOff(why)
     let (targets, origin) = sending.withLock {
-      leftToSay = []
+      unsentFrames = []
       return (exports.removeAll(), self.origin.take())
     }
     origin?.disconnect(self)

@@ -39,7 +39,7 @@ extension Channel {
     case .unclaimed(let number, let message):
       withExtendedLifetime(message) {}
       sendControl(.dead([number]))
-      if sending.withLock({ leftToSay.count > Channel.mostLeft }) {
+      if sending.withLock({ unsentFrames.count > Channel.mostUnsent }) {
         refuse("a flood of messages to ports that do not exist")
       }
     case .dead(let numbers): for number in numbers { peerHasLost(number) }
@@ -61,7 +61,7 @@ extension Channel {
   }
 
   /// Frames without room: more than an honest peer that reads makes.
-  private static let mostLeft = 256
+  private static let mostUnsent = 256
 
   private func judge(_ stranger: RunLoop.Message.Sender, _ packet: PacketBuffer, _ size: Int) {
     let objection =
@@ -130,10 +130,10 @@ extension Channel {
     sending.withLock { if origin !== mailbox, !exports.serves(mailbox) { mailbox.disconnect(self) } }
   }
 
-  func hasRoomToSay() {
-    let isTooMuch = sending.withLock { !sayWhatIsLeft() && leftToSay.count > Channel.mostLeft }
+  func flushUnsentFrames() {
+    let isTooMuch = sending.withLock { !sendUnsentFrames() && unsentFrames.count > Channel.mostUnsent }
     if isTooMuch { return refuse("does not read what this process sends") }
-    wantRoom()
+    updateInterest()
     closeIfUnused()
   }
 

@@ -19,9 +19,9 @@ extension Channel {
   private func receive(in mode: ModePointer) -> Bool {
     // Once a message: the compiler (6.3) does not inline `withLock` of another module everywhere.
     sending.lock()
-    let hasSaidAll = leftToSay.isEmpty
+    let hasUnsent = !unsentFrames.isEmpty
     sending.unlock()
-    if !hasSaidAll { hasRoomToSay() }
+    if hasUnsent { flushUnsentFrames() }
     switch receivePacket(in: mode) {
     case .direct(let membership, let message):
       if !message.components.isEmpty { message.revealDescriptors() }
@@ -35,13 +35,13 @@ extension Channel {
   }
 
   /// Without a loop: what is there is put where it belongs. A sender that finds the peer gone wants to know why.
-  func lookForEnd() {
+  func readToEnd() {
     takeAll()
     if !isOver { breakOff(nil) }
   }
 
   /// If no loop does.
-  func lookIfUnserved() {
+  func pollIfUnserved() {
     guard !isOver, servedPorts.allSatisfy({ $0.places.isEmpty }) else { return }
     takeAll()
   }
@@ -64,7 +64,7 @@ extension Channel {
     receiving.lock()
     defer { endReceiving() }
     if stalled != nil { rest(true) }  // it has entered another mode meanwhile, or was let in too early
-    guard !isOver, !isBusy, stalled == nil, mode == nil || !sitsOut() else { return .nothing }
+    guard !isOver, !isBusy, stalled == nil, mode == nil || !skipsTurn() else { return .nothing }
     let packet = PacketBuffer.ofThread
     var size = packet.receive(descriptor)
     if size == -Int64(ECONNRESET) { size = packet.receive(descriptor) }  // reported once; sent packets come after it
@@ -87,7 +87,7 @@ extension Channel {
   private static let costOfDescriptor = 8
 
   /// It has had more than its share: others that are ready come first. If there are none it costs some empty passes.
-  private func sitsOut() -> Bool {
+  private func skipsTurn() -> Bool {
     guard debt > 0 else { return false }
     debt -= Channel.budget
     return true

@@ -30,11 +30,11 @@ extension Channel {
 
   private func importedOneMore(_ port: RemotePort) {
     if isBroken { port.invalidation.invalidate() }
-    letGo(importing.withLock { imports.sweep() })
+    releaseIdle(importing.withLock { imports.sweep() })
   }
 
   /// Releases rights that were referenced by the table only, which has removed them.
-  private func letGo(_ idle: [RemotePort]) {
+  private func releaseIdle(_ idle: [RemotePort]) {
     guard !idle.isEmpty else { return }
     for port in idle { port.forget() }
     importing.withLock { giveBackRights() }
@@ -52,7 +52,7 @@ extension Channel {
     if let charge = try? account.charge(Channel.rightsAtOnce, .right) {
       return importing.withLock { rightCharges.append(charge) }
     }
-    letGo(importing.withLock { imports.sweep(isUrgent: true) })
+    releaseIdle(importing.withLock { imports.sweep(isUrgent: true) })
     guard needsRights else { return }
     let charge = try charge(Channel.rightsAtOnce, .right)
     importing.withLock { rightCharges.append(charge) }

@@ -65,13 +65,13 @@ extension Channel {
 
   /// Throws if the peer has gone, which the kernel calls writable.
   private func hasRoom() throws(RunLoopError) -> Bool {
-    guard sending.withLock({ sayWhatIsLeft() }) else { return false }
+    guard sending.withLock({ sendUnsentFrames() }) else { return false }
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     let count = poll(&entry, 1, 0)
     if count < 0, errno != EINTR { throw .system(errno, call: "poll") }
     guard count > 0 else { return false }
     guard entry.revents & Int16(POLLHUP | POLLERR) == 0 else {
-      lookForEnd()
+      readToEnd()
       throw failure
     }
     return true
@@ -83,7 +83,7 @@ extension Channel {
     while true {
       sending.lock()
       if frame.hasRights { frame.exportRights() }
-      let status = leftToSay.isEmpty || sayWhatIsLeft() ? frame.transmit() : -EAGAIN
+      let status = unsentFrames.isEmpty || sendUnsentFrames() ? frame.transmit() : -EAGAIN
       sending.unlock()
       if status == 0 {
         if frame.hasNewExports {
@@ -103,7 +103,7 @@ extension Channel {
   private func error(of status: Int32) -> RunLoopError {
     switch status {
     case -EPIPE, -ECONNRESET, -ENOTCONN, -EBADF:
-      lookForEnd()
+      readToEnd()
       return failure
     case -EMSGSIZE: return .messageTooLarge("the message makes a packet that is larger than the connection takes")
     default: return .system(-status, call: "sendmsg")
@@ -153,22 +153,22 @@ extension Channel {
     }
   }
 
-  // MARK: Frames without a message. Under `sending`, but for `sendControl` and `wantRoom`.
+  // MARK: Frames without a message. Under `sending`, but for `sendControl` and `updateInterest`.
 
   func sendControl(_ frame: Frame) {
     let isLeft = sending.withLock {
       sendOrQueue(frame)
-      return !leftToSay.isEmpty
+      return !unsentFrames.isEmpty
     }
-    if isLeft { wantRoom() }
+    if isLeft { updateInterest() }
   }
 
   /// Sends it now, or queues it to go before the next frame.
   func sendOrQueue(_ frame: Frame) {
     guard !isBroken else { return }
-    for piece in frame.pieces where !leftToSay.isEmpty || transmit(piece) == -EAGAIN {
-      if let last = leftToSay.indices.last, leftToSay[last].absorb(piece) { continue }
-      leftToSay.append(piece)
+    for piece in frame.pieces where !unsentFrames.isEmpty || transmit(piece) == -EAGAIN {
+      if let last = unsentFrames.indices.last, unsentFrames[last].absorb(piece) { continue }
+      unsentFrames.append(piece)
     }
   }
 
@@ -180,19 +180,19 @@ extension Channel {
   }
 
   /// True if nothing is left.
-  func sayWhatIsLeft() -> Bool {
-    while let first = leftToSay.first {
+  func sendUnsentFrames() -> Bool {
+    while let first = unsentFrames.first {
       if transmit(first) == -EAGAIN { return false }
-      leftToSay.removeFirst()
+      unsentFrames.removeFirst()
     }
     return true
   }
 
   /// As long as something is left to say, its loops wait for room too. With no lock held.
-  func wantRoom() {
+  func updateInterest() {
     let hasChanged = sending.withLock {
       let interest =
-        leftToSay.isEmpty ? PortRegistration.readable : PortRegistration.readable | PortRegistration.writable
+        unsentFrames.isEmpty ? PortRegistration.readable : PortRegistration.readable | PortRegistration.writable
       return exchangeInterest(interest) != interest
     }
     guard hasChanged else { return }

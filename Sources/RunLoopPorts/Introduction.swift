@@ -51,7 +51,7 @@ extension Channel {
     header.descriptors = 1
     while true {
       let status = sending.withLock {
-        guard sayWhatIsLeft() else { return -EAGAIN }
+        guard sendUnsentFrames() else { return -EAGAIN }
         // The peer may end this connection once it has the introduction: that is no end of a right that has moved.
         return movesAnswer ? importing.withLock { transmit(&header, end, moving: number) } : transmit(&header, end)
       }

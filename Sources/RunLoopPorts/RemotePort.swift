@@ -30,7 +30,7 @@ final class RemotePort: Destination, @unchecked Sendable {
 
   var isValid: Bool {
     guard !channel.isForked, !invalidation.isOver else { return false }
-    channel.lookIfUnserved()
+    channel.pollIfUnserved()
     return !invalidation.isOver
   }
 
@@ -148,7 +148,7 @@ final class RemoteReply: Destination, @unchecked Sendable {
     guard !isUsed.load(ordering: .acquiring), !invalidation.isOver else { return false }
     let channel = lock.withLock { place.channel }
     guard !channel.isForked else { return false }
-    channel.lookIfUnserved()
+    channel.pollIfUnserved()
     return !channel.isBroken && !invalidation.isOver
   }
 
