@@ -301,8 +301,8 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   }
 
   /// The peer has violated the protocol: sends it the reason, and ends the connection.
-  func refuse(_ why: String, sentBy stranger: RunLoop.Message.Sender? = nil) {
-    terms.refused(RunLoop.Refusal(peer: stranger ?? knownPeer, reason: why))
+  func refuse(_ why: String, sentBy sender: RunLoop.Message.Sender? = nil) {
+    terms.refused(RunLoop.Refusal(peer: sender ?? knownPeer, reason: why))
     sending.withLock { _ = transmit(.goodbye(why)) }  // without room for it the end alone tells
     endConnection(.refused(reason: why))
   }

@@ -48,7 +48,7 @@ extension Channel {
       if !isInitiator, rights.first?.number == Channel.ownMark { return endConnection(nil) }
       peerHasDropped(rights, isQuiet)
     case .introduction(let end, let number): meet(end, as: number)
-    case .toBeJudged(let stranger, let packet, let size): judge(stranger, packet, size)
+    case .toBeJudged(let sender, let packet, let size): judge(sender, packet, size)
     case .refused(let bell):
       if let bell {
         hasNoMore(for: bell)
@@ -63,27 +63,27 @@ extension Channel {
   /// Frames without room: more than an honest peer that reads makes.
   private static let mostUnsent = 256
 
-  private func judge(_ stranger: RunLoop.Message.Sender, _ packet: PacketBuffer, _ size: Int) {
+  private func judge(_ sender: RunLoop.Message.Sender, _ packet: PacketBuffer, _ size: Int) {
     let objection =
-      terms.policy.welcomes(stranger) ? takeSlot(of: stranger) : "not allowed for user \(stranger.userID)"
+      terms.policy.welcomes(sender) ? takeSlot(of: sender) : "not allowed for user \(sender.userID)"
     receiving.lock()
     isBusy = false
     if let objection {
       packet.closeDescriptors()
       endReceiving()
-      return refuse(objection, sentBy: stranger)
+      return refuse(objection, sentBy: sender)
     }
-    welcomed = stranger
+    welcomed = sender
     let arrival = open(packet, size, in: nil)
     endReceiving()
     handle(arrival)
   }
 
-  /// The connection is the stranger's from now on, no longer an introduction of who has made it. Why not, if it has too
+  /// The connection is the sender's from now on, no longer an introduction of who has made it. Why not, if it has too
   /// many. A connection that only was inherited since stays the first one's.
-  private func takeSlot(of stranger: RunLoop.Message.Sender) -> String? {
+  private func takeSlot(of sender: RunLoop.Message.Sender) -> String? {
     guard knownPeer == nil else { return nil }
-    let own = terms.accounts.account(of: stranger)
+    let own = terms.accounts.account(of: sender)
     do throws(PeerAccount.Excess) {
       let slot = try own.charge(1, .connection)
       receiving.withLock { if !isOver { (account, self.slot) = (own, slot) } }

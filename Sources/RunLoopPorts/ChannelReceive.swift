@@ -76,8 +76,8 @@ extension Channel {
     }
     if !isWelcomed(packet.received.pointee.sender) {
       isBusy = true
-      let stranger = RunLoop.Message.Sender(packet.received.pointee.sender)
-      return .toBeJudged(stranger, packet.copy(Int(size)), size: Int(size))
+      let sender = RunLoop.Message.Sender(packet.received.pointee.sender)
+      return .toBeJudged(sender, packet.copy(Int(size)), size: Int(size))
     }
     return open(packet, Int(size), in: mode)
   }

@@ -17,7 +17,7 @@ extension Channel {
   ) throws(Objection) -> RunLoop.Port.SendRight {
     if entry.flags & RightFlag.asSocket != 0 {
       defer { used += 1 }
-      return try strangersRight(packet.descriptor(at: used), isOnce: entry.flags & RightFlag.once != 0)
+      return try introducedRight(packet.descriptor(at: used), isOnce: entry.flags & RightFlag.once != 0)
     }
     if entry.flags & RightFlag.yours != 0 { return RunLoop.Port.SendRight(ownRight(entry.value)) }
     let right: any Destination = importing.withLock {
@@ -85,7 +85,7 @@ extension Channel {
   }
 
   /// The descriptor is the new connection's, or closed. One over a limit is dead when it comes.
-  private func strangersRight(_ descriptor: Int32, isOnce: Bool) throws(Objection) -> RunLoop.Port.SendRight {
+  private func introducedRight(_ descriptor: Int32, isOnce: Bool) throws(Objection) -> RunLoop.Port.SendRight {
     guard Channel.isFit(descriptor) else {
       Unshared.close(descriptor)
       throw .breach("a right that is no socket")

@@ -16,7 +16,7 @@ extension Channel {
     defer { frame.close() }
     do throws(RunLoopError) {
       try frame.parcel.moveDescriptors()
-      try introduceStrangers(&frame, invalidation, timeout)
+      try introduceThirdParties(&frame, invalidation, timeout)
       try dispatch(&frame, invalidation, timeout)
     } catch {
       frame.parcel.returnDescriptors()
@@ -31,29 +31,29 @@ extension Channel {
     _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ hasMovedDescriptors: inout Bool
   ) throws(RunLoopError) -> Channel? {
     do throws(RunLoopError) {
-      if frame.hasStranger, try !hasRoom() { return self }
+      if frame.hasThirdParty, try !hasRoom() { return self }
       if !hasMovedDescriptors { try frame.parcel.moveDescriptors() }
       hasMovedDescriptors = true
-      if frame.hasRights { try frame.introduceStrangers(.none) }
+      if frame.hasRights { try frame.introduceThirdParties(.none) }
       try dispatch(&frame, invalidation, .none)
       return nil
     } catch {
       guard error == .portFull else { throw error }
-      return frame.stranger ?? self
+      return frame.thirdParty ?? self
     }
   }
 
   /// Introduces the receiver once the message itself has room, since each introduction opens a connection in the third
   /// process. Another thread may take the room in between; that is rare.
-  private func introduceStrangers(
+  private func introduceThirdParties(
     _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ timeout: SendTimeout
   ) throws(RunLoopError) {
-    guard frame.hasStranger else { return }
+    guard frame.hasThirdParty else { return }
     while try !hasRoom() {
       try waitForRoom(timeout)
       if invalidation.isOver { throw failure }
     }
-    try frame.introduceStrangers(timeout)
+    try frame.introduceThirdParties(timeout)
   }
 
   /// There is no room for an introduction. A connection that has ended is not full: the introduction finds its end.

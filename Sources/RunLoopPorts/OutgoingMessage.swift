@@ -134,8 +134,8 @@ struct OutgoingMessage: ~Copyable {
 
   /// Introduces the receiver to the owners of ports of third processes to which the message has rights; goes on where
   /// an earlier call has thrown.
-  mutating func introduceStrangers(_ timeout: SendTimeout) throws(RunLoopError) {
-    while let index = nextStranger, case .socket(_, let answer) = rights[index].way {
+  mutating func introduceThirdParties(_ timeout: SendTimeout) throws(RunLoopError) {
+    while let index = nextThirdParty, case .socket(_, let answer) = rights[index].way {
       if answer != nil, !haveAskersRoom { try awaitRoomOfAskers(timeout) }
       rights[index].way = .socket(try Introduction.make(to: rights[index].destination, timeout), answer)
       answer?.hasMoved()
@@ -150,19 +150,19 @@ struct OutgoingMessage: ~Copyable {
     haveAskersRoom = true
   }
 
-  var hasStranger: Bool { nextStranger != nil }
+  var hasThirdParty: Bool { nextThirdParty != nil }
 
   /// The connection in which the next introduction needs room.
-  var stranger: Channel? {
-    guard let index = nextStranger, case .socket(_, let answer) = rights[index].way else { return nil }
+  var thirdParty: Channel? {
+    guard let index = nextThirdParty, case .socket(_, let answer) = rights[index].way else { return nil }
     guard let answer else { return (rights[index].destination as? RemotePort)?.channel }
     return fullAsker ?? answer.channel
   }
 
   /// Rights to answer come last: an introduction moves them, also if the message is not sent.
-  private var nextStranger: Int? { nextStranger(isAsker: false) ?? nextStranger(isAsker: true) }
+  private var nextThirdParty: Int? { nextThirdParty(isAsker: false) ?? nextThirdParty(isAsker: true) }
 
-  private func nextStranger(isAsker: Bool) -> Int? {
+  private func nextThirdParty(isAsker: Bool) -> Int? {
     rights.firstIndex { if case .socket(-1, let answer) = $0.way { (answer != nil) == isAsker } else { false } }
   }
 

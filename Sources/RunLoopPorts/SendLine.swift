@@ -183,11 +183,11 @@ final class SendLine: @unchecked Sendable {
   // MARK: Aside
 
   /// Until there is room in the connection to a third process, to introduce the receiver there, or that is gone.
-  private func setAside(_ first: WaitingMessage, until stranger: Channel) throws {
+  private func setAside(_ first: WaitingMessage, until thirdParty: Channel) throws {
     let comesBack: @Sendable () -> Void = { [weak self, weak first] in if let first { self?.comesBack(first) } }
     let source: RoomSource
-    do { source = try stranger.roomSource(comesBack) } catch {
-      guard stranger.isBroken else { throw error }
+    do { source = try thirdParty.roomSource(comesBack) } catch {
+      guard thirdParty.isBroken else { throw error }
       return  // still the first: the next attempt finds out
     }
     let isCalledOff = lock.withLock {
@@ -205,7 +205,7 @@ final class SendLine: @unchecked Sendable {
       own.end()
       return first.fail(error)
     }
-    if stranger.isBroken { return comesBack() }
+    if thirdParty.isBroken { return comesBack() }
     observeReceiver(of: first, source, comesBack)
   }
 
