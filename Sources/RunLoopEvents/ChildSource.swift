@@ -37,7 +37,7 @@ extension RunLoop {
     /// The process that it waits for.
     public let processID: Int32
     private let process: ChildProcess
-    private let isTold = Atomic<Bool>(false)
+    private let isDelivered = Atomic<Bool>(false)
     private let ownership: Ownership
 
     /// - Parameters:
@@ -103,7 +103,7 @@ extension RunLoop {
     package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let status = process.takeExit() else { return false }
       // Its callout runs, in the run around this one or in another loop.
-      guard !isTold.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+      guard !isDelivered.exchange(true, ordering: .acquiringAndReleasing) else { return false }
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(self, status)
       invalidate()
       return true

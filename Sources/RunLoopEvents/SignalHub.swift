@@ -60,7 +60,7 @@ final class SignalHub: ProcessWideObject, @unchecked Sendable {
       let waiting = SignalReceiver.Waiting(serial: lastSerial, info: RunLoop.SignalInfo(info))
       return receivers.filter { $0.signals.contains(waiting.info.signal) && !$0.append(waiting) }
     }
-    for loser in losers ?? [] { loser.source?.tellLoss(of: RunLoop.Signal(rawValue: info.signal)) }
+    for loser in losers ?? [] { loser.source?.reportLoss(of: RunLoop.Signal(rawValue: info.signal)) }
     return losers != nil
   }
 

@@ -7,21 +7,21 @@ internal import Synchronization
 /// A warning, not an error: the thread may be a library's, may be about to end, and the program may know better.
 /// Threads of libdispatch block all but faults, SIGPIPE and SIGPROF.
 enum SignalMasks {
-  private final class Told: ProcessWideObject {
+  private final class Reported: ProcessWideObject {
     let forkGeneration = Kernel.forkGeneration
     /// Signals that this process has reported.
     let signals = Atomic<UInt64>(0)
   }
 
-  private static let told = ProcessWide<Told>()
+  private static let reported = ProcessWide<Reported>()
 
   /// Looks at all threads of the process, unless all of these signals were reported already.
   static func check(_ signals: SignalSet) {
-    let told = told.current(Told.init)
+    let reported = reported.current(Reported.init)
     var thread = rlc_thread_mask()
-    let asked = signals.bits & ~told.signals.load(ordering: .relaxed)
+    let asked = signals.bits & ~reported.signals.load(ordering: .relaxed)
     guard asked != 0, rlc_signals_find_unblocked(asked, &thread) else { return }
-    let new = thread.unblocked & ~told.signals.bitwiseOr(thread.unblocked, ordering: .relaxed).oldValue
+    let new = thread.unblocked & ~reported.signals.bitwiseOr(thread.unblocked, ordering: .relaxed).oldValue
     guard new != 0 else { return }
     let found = SignalSet(bits: new).signals
     let names = found.map(\.description).joined(separator: ", ")

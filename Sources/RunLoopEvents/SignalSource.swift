@@ -123,7 +123,7 @@ extension RunLoop {
     deinit { receiver.detach() }
 
     /// Once for each source.
-    func tellLoss(of signal: Signal) {
+    func reportLoss(of signal: Signal) {
       Diagnosis.warn(
         "a signal source\(labelText) loses signals (the first is \(signal)): others for the same signal are "
           + "called, and 65,536 wait for this one. See SignalSource.lostSignals. This is said once.")

@@ -23,7 +23,7 @@ enum IOThread {
       try loop().add(watch)
       return nil
     } catch {
-      tellRefusal(watch, "\(error)")
+      warnOfRefusal(watch, "\(error)")
       return error
     }
   }
@@ -39,7 +39,7 @@ enum IOThread {
   }
 
   /// No call is there that could throw.
-  private static func tellRefusal(_ watch: RunLoop.PeerWatch, _ why: String) {
+  private static func warnOfRefusal(_ watch: RunLoop.PeerWatch, _ why: String) {
     Diagnosis.warnLocked("the end of \(watch) will go unnoticed until a loop serves it: \(why)")
   }
 }

@@ -196,13 +196,13 @@ final class NameClaim: Sendable {
   /// used to tell it so. False if that cannot be done either.
   func refuseOne(_ terms: PortTerms, _ error: Int32) -> Bool {
     let reason = NameClaim.reason(RunLoopError.system(error, call: "accept4"))
-    let isTold = spare.lend {
+    let isRefused = spare.lend {
       let accepted = rlc_message_socket_accept(owned.fileDescriptor)
       if accepted >= 0 { Channel.turnAway(accepted, reason) }
       return accepted >= 0 || accepted == -EAGAIN  // it has left meanwhile
     }
-    if isTold { terms.refused(RunLoop.Refusal(peer: nil, reason: reason)) }
-    return isTold
+    if isRefused { terms.refused(RunLoop.Refusal(peer: nil, reason: reason)) }
+    return isRefused
   }
 
   /// Also sent to the other process, so that its error names the cause.

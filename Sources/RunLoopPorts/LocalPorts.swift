@@ -48,6 +48,6 @@ extension RunLoop.Local {
   ) throws -> RunLoop.Port {
     try port(
       registeredAs: name, queueLimit: queueLimit, accepting: policy, maximumPayload: maximumPayload,
-      onRefusal: onRefusal, in: mode, RunLoop.Port.telling(delegate))
+      onRefusal: onRefusal, in: mode, RunLoop.Port.calling(delegate))
   }
 }

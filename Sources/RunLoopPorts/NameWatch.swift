@@ -46,7 +46,7 @@ private final class NameLoss: Sendable {
   fileprivate let claim: NameClaim
   private let mailbox: Mailbox
   private let body: @Sendable (RunLoop.Port) -> Void
-  private let isTold = Atomic<Bool>(false)
+  private let isReported = Atomic<Bool>(false)
 
   init(_ claim: NameClaim, of mailbox: Mailbox, _ body: @escaping @Sendable (RunLoop.Port) -> Void) {
     self.claim = claim
@@ -73,7 +73,7 @@ private final class NameLoss: Sendable {
   /// True if it has called.
   @discardableResult
   func find(in port: RunLoop.Port) -> Bool {
-    guard !claim.isOwned, !isTold.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+    guard !claim.isOwned, !isReported.exchange(true, ordering: .acquiringAndReleasing) else { return false }
     end()
     return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(body, port)
   }

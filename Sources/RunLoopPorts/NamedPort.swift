@@ -57,7 +57,7 @@ extension RunLoop.Port {
     onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil, delegate: any RunLoop.PortDelegate & Sendable
   ) throws {
     let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
-    try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: RunLoop.Port.telling(delegate))
+    try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: RunLoop.Port.calling(delegate))
   }
 
   convenience init(

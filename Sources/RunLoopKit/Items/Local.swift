@@ -215,6 +215,6 @@ extension RunLoop.Local {
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,
     delegate: any RunLoop.PortDelegate
   ) throws -> RunLoop.Port {
-    try port(queueLimit: queueLimit, in: mode, RunLoop.Port.telling(delegate))
+    try port(queueLimit: queueLimit, in: mode, RunLoop.Port.calling(delegate))
   }
 }

@@ -143,9 +143,9 @@ package final class Mailbox: Destination, @unchecked Sendable {
     }
     queue.append(message)
     held.store(queue.count, ordering: .releasing)
-    let told = wasEmpty ? memberships : OneOrMany()
+    let notified = wasEmpty ? memberships : OneOrMany()
     lock.unlock()
-    told.forEach { $0.host.messageCame($0) }
+    notified.forEach { $0.host.messageCame($0) }
     return true
   }
 
@@ -201,7 +201,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     lock.unlock()
     withExtendedLifetime(charge) {}
     if mayHaveDescriptors { message?.revealDescriptors() }
-    if let made { tell(of: made) }
+    if let made { notifyWaiters(of: made) }
     return message
   }
 
@@ -229,7 +229,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     invalidation.invalidate()
   }
 
-  private func thereIsRoom() { tell(of: lock.withLock { makeRoom() }) }
+  private func thereIsRoom() { notifyWaiters(of: lock.withLock { makeRoom() }) }
 
   /// What has become of those that wait for room.
   private struct RoomMade {
@@ -254,7 +254,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   /// With no lock held: whose turn it is has been decided.
   @inline(never)
-  private func tell(of made: RoomMade) {
+  private func notifyWaiters(of made: RoomMade) {
     room.advance()
     made.memberships.forEach { $0.host.messageCame($0) }
     for waiter in made.woken { waiter.wake(from: self) }

@@ -50,7 +50,7 @@ extension RunLoop {
     /// A port with a delegate, which it does not retain. When the delegate is gone, the next message invalidates the
     /// port [RLK-MSG-19].
     public convenience init(queueLimit: Int = Port.defaultQueueLimit, delegate: any PortDelegate & Sendable) {
-      self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.telling(delegate))
+      self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.calling(delegate))
     }
 
     package init(
@@ -76,7 +76,7 @@ extension RunLoop {
       }
     }
 
-    package static func telling(_ delegate: any PortDelegate) -> (Port, Message) -> Void {
+    package static func calling(_ delegate: any PortDelegate) -> (Port, Message) -> Void {
       { [weak delegate] port, message in
         if let delegate { delegate.port(port, didReceive: message) } else { port.invalidate() }
       }

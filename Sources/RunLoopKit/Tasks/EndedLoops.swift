@@ -18,7 +18,7 @@ final class EndedLoops: ProcessWideObject {
   /// The thread that will take what waits, or is doing so: also while a job runs the thread's own loop.
   nonisolated(unsafe) private var server: RunLoop.Thread?
   nonisolated(unsafe) private var isTryingAgain = false
-  nonisolated(unsafe) private var hasToldOfWaiting = false
+  nonisolated(unsafe) private var hasReportedWaiting = false
 
   /// - Thread: Any. No lock is held.
   static func run(_ job: PendingJob, of executor: RunLoop.Executor) {
@@ -69,14 +69,14 @@ final class EndedLoops: ProcessWideObject {
         forget(thread)
       }
     }
-    tellOfWaitingOnce()
+    reportWaitingOnce()
     tryAgainLater()
   }
 
-  private func tellOfWaitingOnce() {
+  private func reportWaitingOnce() {
     let isFirst = service.lock.withLock {
-      defer { hasToldOfWaiting = true }
-      return !hasToldOfWaiting
+      defer { hasReportedWaiting = true }
+      return !hasReportedWaiting
     }
     guard isFirst else { return }
     Diagnosis.warn("jobs of a run loop that has ended wait until a thread can be started for them")

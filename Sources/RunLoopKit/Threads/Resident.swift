@@ -16,8 +16,8 @@ final class Resident: @unchecked Sendable {
   }
 
   /// The stops that were asked for; the larger one wins.
-  private enum Told {
-    static let nothing: UInt8 = 0
+  private enum StopRequest {
+    static let none: UInt8 = 0
     static let afterDueWork: UInt8 = 1
     static let now: UInt8 = 2
   }
@@ -26,7 +26,7 @@ final class Resident: @unchecked Sendable {
   private let stackSize: Int?
   let phase = FutexWord()
   /// Changed under the lock, so that work that is accepted is queued before what ends the thread.
-  private let told = Atomic<UInt8>(Told.nothing)
+  private let stopRequest = Atomic<UInt8>(StopRequest.none)
   /// Guards what follows.
   let lock = Lock()
   private var setUp: (@Sendable (RunLoop) throws -> Void)?
@@ -74,7 +74,7 @@ final class Resident: @unchecked Sendable {
     var taken: HeldBlock? = consume block
     let loop = try lock.withLock { () throws(RunLoopError) -> RunLoop in
       guard let loop = self.loop else { throw seen < Phase.running ? .notStarted : .loopEnded }
-      guard told.load(ordering: .relaxed) == Told.nothing else {
+      guard stopRequest.load(ordering: .relaxed) == StopRequest.none else {
         throw .toldToStop(thread: name)
       }
       try loop.enqueueAsSource(in: mode, taking: &taken)
@@ -108,7 +108,7 @@ extension Resident {
       try makeThread()
     } catch {
       let waiting = lock.withLock {
-        told.store(Told.nothing, ordering: .sequentiallyConsistent)  // it was for this start
+        stopRequest.store(StopRequest.none, ordering: .sequentiallyConsistent)  // it was for this start
         _ = phase.change(from: Phase.starting, to: Phase.idle)
         return waiters.takeAll()
       }
@@ -170,7 +170,7 @@ extension Resident {
     }
     lock.withLock {
       self.loop = loop
-      obey(loop)  // a stop that was asked for while the thread was set up
+      carryOutStop(loop)  // a stop that was asked for while the thread was set up
     }
     enter(Phase.running, from: Phase.starting)
     return true
@@ -196,26 +196,26 @@ extension Resident {
     }
     guard loop.isInThisProcess else { return }
     if lock.withLock({ mayServeWhatIsDue(loop) }) {
-      loop.serveWhatIsDue { told.load(ordering: .sequentiallyConsistent) == Told.afterDueWork }
+      loop.serveWhatIsDue { stopRequest.load(ordering: .sequentiallyConsistent) == StopRequest.afterDueWork }
     }
     guard loop.isInThisProcess else { return }
-    lock.withLock { told.store(Told.now, ordering: .sequentiallyConsistent) }
+    lock.withLock { stopRequest.store(StopRequest.now, ordering: .sequentiallyConsistent) }
   }
 
   /// Under the lock: no stop that is to be now comes in between, and is forgotten.
   private func mayServeWhatIsDue(_ loop: RunLoop) -> Bool {
-    guard told.load(ordering: .relaxed) == Told.afterDueWork else { return false }
+    guard stopRequest.load(ordering: .relaxed) == StopRequest.afterDueWork else { return false }
     loop.resume()
     return true
   }
 
   func stop(_ ending: RunLoop.Thread.Ending) {
     guard !isForked else { return }
-    let wanted = ending == .now ? Told.now : Told.afterDueWork
+    let wanted = ending == .now ? StopRequest.now : StopRequest.afterDueWork
     let loop = lock.withLock { () -> RunLoop? in
-      guard phase.load() != Phase.idle, told.load(ordering: .relaxed) < wanted else { return nil }
-      told.store(wanted, ordering: .sequentiallyConsistent)
-      if let loop = self.loop { obey(loop) }
+      guard phase.load() != Phase.idle, stopRequest.load(ordering: .relaxed) < wanted else { return nil }
+      stopRequest.store(wanted, ordering: .sequentiallyConsistent)
+      if let loop = self.loop { carryOutStop(loop) }
       return self.loop
     }
     loop?.wakeUp()
@@ -223,11 +223,11 @@ extension Resident {
 
   /// Carries out each requested stop once. After due work: by a block behind all that was queued before; the thread's
   /// own run comes to it, or one of the default mode that is nested in it. Under the lock.
-  private func obey(_ loop: RunLoop) {
-    switch told.load(ordering: .relaxed) {
-    case Told.now: loop.quit()
+  private func carryOutStop(_ loop: RunLoop) {
+    switch stopRequest.load(ordering: .relaxed) {
+    case StopRequest.now: loop.quit()
     // A loop that has ended, which alone refuses a block, has stopped.
-    case Told.afterDueWork: try? loop.enqueue(in: .default) { loop.quit() }
+    case StopRequest.afterDueWork: try? loop.enqueue(in: .default) { loop.quit() }
     default: break
     }
   }
