@@ -1,4 +1,3 @@
-internal import CRunLoopCore
 import RunLoopKit
 
 // Acts on what packets have brought, with no lock held.
@@ -168,12 +167,5 @@ extension Channel {
         return false
       }
     }
-  }
-}
-
-extension RunLoop.Message.Sender {
-  init(_ credentials: rlc_credentials) {
-    self.init(
-      processID: credentials.process_id, userID: credentials.user_id, groupID: credentials.group_id)
   }
 }

@@ -133,16 +133,3 @@ extension Channel {
     return .refused(answer?.mailbox)
   }
 }
-
-/// What a right names that was dead when it came.
-final class DeadDestination: Destination, @unchecked Sendable {
-  func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) { throw .portInvalid }
-
-  var isValid: Bool { false }
-
-  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
-    let invalidation = Invalidation()
-    invalidation.invalidate()
-    return invalidation.observe(body)
-  }
-}

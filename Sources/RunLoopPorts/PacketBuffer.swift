@@ -56,3 +56,10 @@ final class PacketBuffer {
     for index in index..<max(index, received.pointee.count) { Unshared.close(descriptor(at: index)) }
   }
 }
+
+extension RunLoop.Message.Sender {
+  init(_ credentials: rlc_credentials) {
+    self.init(
+      processID: credentials.process_id, userID: credentials.user_id, groupID: credentials.group_id)
+  }
+}

@@ -1,6 +1,5 @@
 import RunLoopKit
 internal import RunLoopLibc
-internal import Synchronization
 
 extension RunLoop {
   /// Which processes may connect and send; the kernel says who they are.
@@ -43,76 +42,4 @@ extension RunLoop {
       return __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PEER_POLICY__(judge, peer)
     }
   }
-
-  /// A connection that a port has refused, or has ended because its peer broke the rules; or a refused message or
-  /// introduction of a connection that goes on.
-  public struct Refusal: Sendable, Hashable, CustomStringConvertible {
-    /// The process that was refused; nil if the kernel does not know it.
-    public let peer: Message.Sender?
-    /// The reason in words; the peer gets the same text.
-    public let reason: String
-
-    /// Both.
-    public var description: String { "\(peer.map { "\($0)" } ?? "unknown process"): \(reason)" }
-  }
-}
-
-/// What the connections of one named port have in common.
-final class PortTerms: CustomStringConvertible, @unchecked Sendable {
-  let policy: RunLoop.PeerPolicy
-  let maximumPayload: UInt64
-  /// Set before the port is shared; nil: this process owns no name, as for a connection to another one.
-  nonisolated(unsafe) var claim: NameClaim?
-  private let onRefusal: (@Sendable (RunLoop.Refusal) -> Void)?
-  let accounts: PeerAccounts
-  private let refusals = Atomic<Int>(0)
-  private let refusedMessages = Atomic<Int>(0)
-  private let refusedIntroductions = Atomic<Int>(0)
-
-  /// What is refused: only of a connection is it the end.
-  enum Refused {
-    case connection, message, introduction
-  }
-
-  init(
-    _ policy: RunLoop.PeerPolicy, maximumPayload: Int, onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil
-  ) {
-    self.policy = policy
-    accounts = PeerAccounts(policy)
-    self.maximumPayload = UInt64(max(maximumPayload, 0))
-    self.onRefusal = onRefusal
-  }
-
-  /// For the port's own.
-  var description: String { "\(statistics.connections) connections" }
-
-  var refusalCount: Int { refusals.load(ordering: .relaxed) }
-
-  var statistics: RunLoop.PeerStatistics {
-    var now = RunLoop.PeerStatistics()
-    now.connections = accounts.all.count(.connection)
-    now.introductions = accounts.all.count(.introduction)
-    now.rights = accounts.all.count(.right)
-    now.undeliveredDescriptors = accounts.all.count(.descriptor)
-    now.mappedBytes = accounts.all.count(.mappedByte)
-    now.refusedConnections = refusalCount
-    now.refusedMessages = refusedMessages.load(ordering: .relaxed)
-    now.refusedIntroductions = refusedIntroductions.load(ordering: .relaxed)
-    return now
-  }
-
-  /// With no lock held.
-  func refused(_ refusal: RunLoop.Refusal, _ what: Refused = .connection) {
-    switch what {
-    case .connection: refusals.add(1, ordering: .relaxed)
-    case .message: refusedMessages.add(1, ordering: .relaxed)
-    case .introduction: refusedIntroductions.add(1, ordering: .relaxed)
-    }
-    if let onRefusal { _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_REFUSAL_HOOK__(onRefusal, refusal) }
-  }
-}
-
-extension RunLoop.Port {
-  /// Of a port with a name.
-  var terms: PortTerms? { namedTerms as? PortTerms }
 }

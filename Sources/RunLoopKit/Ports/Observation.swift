@@ -9,7 +9,7 @@ extension RunLoop.Port {
     /// Neither called nor called off.
     private let isPending = Atomic<Bool>(true)
 
-    fileprivate init(_ list: Invalidation, _ body: @escaping @Sendable () -> Void) {
+    init(_ list: Invalidation, _ body: @escaping @Sendable () -> Void) {
       self.list = list
       self.body = body
     }
@@ -22,7 +22,7 @@ extension RunLoop.Port {
       withExtendedLifetime(body) {}
     }
 
-    fileprivate func call() {
+    func call() {
       guard let body = removeBody() else { return }
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_INVALIDATION_OBSERVER__(body, self)
     }
@@ -30,42 +30,5 @@ extension RunLoop.Port {
     private func removeBody() -> (@Sendable () -> Void)? {
       isPending.exchange(false, ordering: .acquiringAndReleasing) ? body.take() : nil
     }
-  }
-}
-
-/// Whether what a send right names is gone for good, and who wants to know.
-package final class Invalidation: Sendable {
-  private let lock = Lock()
-  private let isOverWord = Atomic<Bool>(false)
-  private nonisolated(unsafe) var observations: ContiguousArray<RunLoop.Port.Observation> = []
-
-  package init() {}
-
-  package var isOver: Bool { isOverWord.load(ordering: .acquiring) }
-
-  /// Called at once if it is over already.
-  package func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
-    let observation = RunLoop.Port.Observation(self, body)
-    let isLate = lock.withLock {
-      guard !isOverWord.load(ordering: .relaxed) else { return true }
-      observations.append(observation)
-      return false
-    }
-    if isLate { observation.call() }
-    return observation
-  }
-
-  /// Calls all observers, with no lock held; each once.
-  package func invalidate() {
-    let called = lock.withLock { () -> ContiguousArray<RunLoop.Port.Observation> in
-      isOverWord.store(true, ordering: .releasing)
-      defer { observations = [] }
-      return observations
-    }
-    for observation in called { observation.call() }
-  }
-
-  fileprivate func remove(_ observation: RunLoop.Port.Observation) {
-    lock.withLock { observations.removeAll { $0 === observation } }
   }
 }

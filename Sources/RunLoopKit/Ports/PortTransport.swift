@@ -1,5 +1,3 @@
-// What a port knows of the connections that bring it messages from other processes.
-
 /// The connections that bring a port messages from other processes; created with the first of them.
 package protocol PortTransport: AnyObject, Sendable {
   /// Its connections go where the port goes.
@@ -9,12 +7,3 @@ package protocol PortTransport: AnyObject, Sendable {
   /// The port is gone. With no lock held.
   func mailboxHasEnded(_ mailbox: Mailbox)
 }
-
-/// Has something for a port that is full.
-package protocol RoomWaiter: AnyObject, Sendable {
-  /// There may be room. With no lock held.
-  func wake(from mailbox: Mailbox)
-}
-
-/// What a message makes this process hold for a peer, until the message is taken.
-package typealias MessageCharge = AnyObject & Sendable

@@ -1,3 +1,6 @@
+/// What a message makes this process hold for a peer, until the message is taken.
+package typealias MessageCharge = AnyObject & Sendable
+
 /// Charges for some of the messages in a queue, in their order.
 struct QueuedCharges: ~Copyable {
   private var charges = Row<(place: Int, charge: any MessageCharge)>()

@@ -103,3 +103,10 @@ private final class AwaitedReply: AwaitedEnd {
     bell.invalidate()
   }
 }
+
+extension Deadline {
+  /// The same distance from now.
+  init(_ moment: RunLoop.Instant) {
+    self.init(moment == .distantFuture ? nil : RunLoop.Instant.now.duration(to: moment))
+  }
+}

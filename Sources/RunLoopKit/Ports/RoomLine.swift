@@ -1,9 +1,3 @@
-/// What a send of a task has come to. Called once, with no lock held, unless the send was withdrawn before.
-package typealias SendEnd = @Sendable (Result<Void, any Error>) -> Void
-
-/// Withdraws a send that waits: true if it was not sent, will not be, and nobody is told of its end.
-package typealias SendWithdrawal = @Sendable () -> Bool
-
 /// Messages of tasks that wait for room in a port, in the order of their coming. Guarded by the mailbox's lock.
 struct RoomLine: ~Copyable {
   private var first: PlaceInLine?

@@ -70,23 +70,3 @@ package final class PendingReply: @unchecked Sendable {
 
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { invalidation.observe(body) }
 }
-
-/// The right to give one answer. Consumed by the first send that succeeds; if it is released unused, the request throws
-/// `.noReply`.
-package final class ReplyRight: Destination, @unchecked Sendable {
-  package let pending: PendingReply
-
-  package init(_ pending: PendingReply) { self.pending = pending }
-
-  package func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) {
-    try pending.settle(try Parcel(message))
-  }
-
-  package var isValid: Bool { pending.isValid }
-
-  package func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { pending.observe(body) }
-
-  package var words: String { "an answer" }
-
-  deinit { pending.settle(.failure(RunLoopError.noReply)) }
-}

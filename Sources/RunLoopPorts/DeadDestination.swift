@@ -1,0 +1,14 @@
+import RunLoopKit
+
+/// What a right names that was dead when it came.
+final class DeadDestination: Destination, @unchecked Sendable {
+  func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) { throw .portInvalid }
+
+  var isValid: Bool { false }
+
+  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
+    let invalidation = Invalidation()
+    invalidation.invalidate()
+    return invalidation.observe(body)
+  }
+}

@@ -1,0 +1,127 @@
+import RunLoopKit
+internal import Synchronization
+
+/// The right to give one answer to a request of another process.
+final class RemoteReply: Destination, @unchecked Sendable {
+  /// The connection of the right, and the right's number on that connection. Only the thread that has used the right
+  /// changes it, under the lock, and so reads it without the lock.
+  private var place: (channel: Channel, number: UInt64)
+  /// Somebody wants to learn of the end, so that the connection has to be read. Under `lock`.
+  private var isObserved = false
+  /// For changes of the place, and for those who have not used the right.
+  private let lock = Lock()
+  /// Used, or about to be.
+  private let isUsed = Atomic<Bool>(false)
+  private let invalidation = Invalidation()
+
+  init(_ channel: Channel, number: UInt64) { place = (channel, number) }
+
+  /// The connection of a right that the caller has used.
+  var channel: Channel { place.channel }
+  /// Its number there.
+  var number: UInt64 { place.number }
+
+  /// True once; `giveBack` if it was for nothing.
+  func use() -> Bool { !isUsed.exchange(true, ordering: .acquiringAndReleasing) }
+
+  func giveBack() { isUsed.store(false, ordering: .releasing) }
+
+  /// It was used, here or by the process that it was sent on to.
+  func wasUsed() {
+    channel.answerHasGone(number)
+    invalidation.invalidate()
+  }
+
+  /// The asker has been introduced: the end of the first connection is not the right's any more.
+  func hasMoved() { channel.answerHasMoved(number) }
+
+  /// The message was not sent, so this process keeps the receiver's end of the introduction as the right's connection.
+  /// The right becomes invalid if memory is short, or if the peer has reached its limit of connections.
+  func comesBack(on end: Int32) {
+    let first = place
+    guard !first.channel.isForked else { return giveBack() }  // the child has closed the end
+    guard let own = first.channel.adopt(end) else { return wasUsed() }
+    own.importing.withLock { own.imports.insert(self, as: 0) }
+    let isObserved = lock.withLock {
+      place = (own, 0)
+      return self.isObserved
+    }
+    own.serve(as: first.channel)
+    if isObserved { own.watch() }
+    first.channel.answerHasGone(first.number)
+    giveBack()
+    if own.isBroken { invalidation.invalidate() }
+  }
+
+  func channelHasEnded() { invalidation.invalidate() }
+
+  /// Throws if it cannot be used.
+  private func begin() throws(RunLoopError) {
+    let channel = lock.withLock { place.channel }
+    guard !channel.isForked else { throw .forked }
+    guard !invalidation.isOver else { throw channel.failure }  // used, or not awaited any more
+    guard use() else { throw .portInvalid }
+  }
+
+  func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) {
+    try begin()
+    do throws(RunLoopError) {
+      try channel.send(withoutItself(message), to: number, invalidation, timeout)
+    } catch {
+      giveBack()
+      throw error
+    }
+    wasUsed()
+  }
+
+  func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
+    try begin()
+    let waiting = WaitingMessage(withoutItself(message), to: number, invalidation, on: channel) { [self] result in
+      if case .success = result { wasUsed() } else { giveBack() }
+      whenOver(result)
+    }
+    let withdrawal = channel.line.send(waiting)
+    return { [self] in
+      guard withdrawal() else { return false }
+      giveBack()
+      return true
+    }
+  }
+
+  /// A message that is sent back as it came.
+  private func withoutItself(_ message: RunLoop.Message) -> RunLoop.Message {
+    guard message.reply?.destination === self else { return message }
+    var message = message
+    message.reply = nil
+    return message
+  }
+
+  var isValid: Bool {
+    guard !isUsed.load(ordering: .acquiring), !invalidation.isOver else { return false }
+    let channel = lock.withLock { place.channel }
+    guard !channel.isForked else { return false }
+    channel.pollIfUnserved()
+    return !channel.isBroken && !invalidation.isOver
+  }
+
+  func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
+    let observation = invalidation.observe(body)
+    guard !invalidation.isOver else { return observation }
+    let channel = lock.withLock {
+      isObserved = true
+      return place.channel
+    }
+    if !channel.isBroken {
+      channel.watch()
+    } else if lock.withLock({ place.channel === channel && !isUsed.load(ordering: .acquiring) }) {
+      invalidation.invalidate()  // a right that is used, or has been, may be on another connection
+    }
+    return observation
+  }
+
+  var words: String { "an answer to \(lock.withLock { place.channel }.words)" }
+
+  deinit {
+    if !isUsed.load(ordering: .acquiring) { channel.answerWasDropped(number) }
+  }
+}
