@@ -65,18 +65,18 @@ extension RunLoop {
     /// The executor's thread alone.
     @exclusivity(unchecked) private var preferring = PreferringTasks()
 
-    fileprivate init(_ modes: [Mode], of loop: RunLoop?) {
+    init(_ modes: [Mode], of loop: RunLoop?) {
       self.modes = modes
       self.loop = loop
     }
 
     /// In a child of fork(2), of every loop that it has inherited: there, too, jobs run. Kept for ever, as an actor
     /// that holds the loop keeps none.
-    fileprivate static let ofInheritedLoops = Executor([], of: nil)
+    static let ofInheritedLoops = Executor([], of: nil)
 
-    fileprivate var servesCommonModes: Bool { modes.count == 1 && modes[0] == .common }
+    var servesCommonModes: Bool { modes.count == 1 && modes[0] == .common }
 
-    fileprivate func serves(_ wanted: [Mode]) -> Bool { modes == wanted }
+    func serves(_ wanted: [Mode]) -> Bool { modes == wanted }
 
     /// Called by the Swift runtime for actors that are pinned to the executor: runs the job on the loop's thread.
     ///
@@ -186,7 +186,7 @@ extension RunLoop {
 
     // MARK: On the loop's thread
 
-    fileprivate func join(_ loop: RunLoop) {
+    func join(_ loop: RunLoop) {
       // The loop, which calls it, holds its companions.
       let this = Unmanaged.passUnretained(self)
       let made = Source { _ in this.takeUnretainedValue().runJobs() }
@@ -275,43 +275,5 @@ extension RunLoop {
       EndedLoops.serve()
       withExtendedLifetime(ended) {}
     }
-  }
-}
-
-extension RunLoop {
-  /// Runs actors and tasks on the loop's thread, in its common modes. The same object each time.
-  ///
-  /// - Thread: Any. - Complexity: O(1) after the first.
-  public var executor: Executor {
-    // An actor asks at each of its jobs: nothing is allocated.
-    guard isInThisProcess else { return .ofInheritedLoops }
-    let made = lock.withLock { madeExecutor { $0.servesCommonModes } }
-    return made ?? executor(inAnyOf: [.common])
-  }
-
-  /// Runs actors and tasks on the loop's thread while the loop runs in one of the modes. For a set of modes, the same
-  /// object each time.
-  ///
-  /// - Thread: Any. - Complexity: O(executors of the loop).
-  public func executor(in mode: Mode, _ more: Mode...) -> Executor { executor(inAnyOf: [mode] + more) }
-
-  private func executor(inAnyOf modes: [Mode]) -> Executor {
-    let modes = Set(modes).sorted { $0.rawValue < $1.rawValue }
-    guard isInThisProcess else { return .ofInheritedLoops }
-    let (executor, isNew) = lock.withLock { () -> (Executor, Bool) in
-      if let executor = madeExecutor(where: { $0.serves(modes) }) { return (executor, false) }
-      // In a callout of the loop's end it is the loop's, too: nobody but it runs there.
-      let made = Executor(modes, of: state.companionsAreNotified ? nil : self)
-      state.companions.append(made)
-      return (made, !hasEnded)
-    }
-    if isNew { executor.join(self) }
-    return executor
-  }
-
-  /// Under the lock.
-  private func madeExecutor(where isWanted: (Executor) -> Bool) -> Executor? {
-    for case let executor as Executor in state.companions.all where isWanted(executor) { return executor }
-    return nil
   }
 }

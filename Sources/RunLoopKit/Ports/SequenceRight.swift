@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// What the rights to the port of a sequence name, in the place of its mailbox: when the last of them is gone, in this
 /// process and in others, no message can come any more, and the sequence ends behind those that wait.
-final class StreamRight: Destination {
+final class SequenceRight: Destination {
   private let port: Mailbox
   private let end: SendersEnd
 

@@ -1,0 +1,32 @@
+extension RunLoop {
+  /// The readiness of a descriptor, for tasks, by a `FileDescriptorSource` that is in the mode while a task waits.
+  ///
+  /// The descriptor is level-triggered: an element tells that it was ready a moment ago, and a task that does not read
+  /// gets the next element at once. That includes a hang-up that lasts, which ends no sequence: it can pass. A task
+  /// that goes on after a hang-up gets it again at once; to follow a FIFO, use a `FileDescriptorSource`.
+  /// - Parameters:
+  ///   - fileDescriptor: As for the source.
+  ///   - interest: What to wait for. `.hangup` and `.error` are delivered in any case.
+  ///   - ownership: Whether the descriptor is closed when the sequence is released.
+  ///   - unpollable: What becomes of a descriptor that the kernel cannot watch, as standard input often is.
+  ///   - mode: A loop that does not run in this mode delivers nothing.
+  /// - Throws: As `FileDescriptorSource.init`, which closes nothing then; and `.loopEnded` and `.forked` as
+  ///   `add(_:to:)`, after an owned descriptor was closed.
+  /// - Thread: Any. - Complexity: Two system calls an element.
+  public func readiness(
+    of fileDescriptor: Int32, for interest: FileDescriptorSource.Readiness = .readable,
+    ownership: FileDescriptorSource.Ownership = .borrowed, unpollable: FileDescriptorSource.Unpollable = .refuse,
+    in mode: Mode = .default
+  ) throws -> EventSequence<FileDescriptorSource.Readiness> {
+    try EventSequence(of: self, in: mode) { feed in
+      let turn = feed.makeTurn()
+      feed.append(
+        try FileDescriptorSource(
+          fileDescriptor: fileDescriptor, interest: interest, ownership: ownership, unpollable: unpollable
+        ) { _, ready in
+          // The loop reports an end once: each task that waits gets it.
+          if ready.isDisjoint(with: [.hangup, .error]) { turn.deliver(ready) } else { turn.deliverToAll(ready) }
+        })
+    }
+  }
+}

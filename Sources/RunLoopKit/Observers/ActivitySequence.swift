@@ -1,0 +1,22 @@
+extension RunLoop {
+  /// The activities of the loop, for tasks.
+  ///
+  /// The loop does not wait for a task: an observer keeps the newest activities for it, and drops older ones
+  /// [RLK-STREAM-7]. A task on the loop's own executor, or on the main actor for the main loop, gets an activity in the
+  /// pass after it at the earliest, and makes that pass necessary: if it awaits the activities of a loop that would
+  /// sleep, the loop never sleeps. Await them on another executor.
+  /// - Parameters:
+  ///   - activities: Which ones.
+  ///   - mode: The observer's mode.
+  ///   - count: How many activities are kept for a busy task; less than 1 counts as 1.
+  /// - Throws: As `add(_:to:)`.
+  /// - Thread: Any. - Complexity: O(1) an activity.
+  public func activities(
+    _ activities: Activity, in mode: Mode = .default, keepingNewest count: Int = 16
+  ) throws -> EventSequence<Activity> {
+    try EventSequence(of: self, in: mode, keepingNewest: max(1, count)) { feed in
+      let turn = feed.makeTurn()
+      feed.append(Observer(activities) { _, activity in turn.deliver(activity) })
+    }
+  }
+}

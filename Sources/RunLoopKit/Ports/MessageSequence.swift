@@ -1,0 +1,32 @@
+extension RunLoop {
+  /// A new port, and its messages, for tasks.
+  ///
+  /// The port is in the mode while a task waits: so a task that is busy holds the senders back as soon as `queueLimit`
+  /// messages wait.
+  ///
+  /// The sequence ends when the last copy of the right is gone, here and in other processes, and the messages that
+  /// waited have been delivered [RLK-STREAM-10]. A process that has got the right by a connection that it has accepted
+  /// may keep it until the connection ends.
+  /// - Parameters:
+  ///   - queueLimit: As for a `Port`.
+  ///   - mode: A loop that does not run in this mode delivers nothing.
+  /// - Returns: The right to send to the port, and the sequence. The port is invalid when the sequence is released, and
+  ///   when it has ended.
+  /// - Thread: Any. - Complexity: O(1).
+  public func messages(
+    queueLimit: Int = Port.defaultQueueLimit, in mode: Mode = .default
+  ) -> (right: Port.SendRight, messages: EventSequence<Message>) {
+    var right: Port.SendRight?
+    let messages = EventSequence<Message>(of: self, in: mode) { feed in
+      let turn = feed.makeTurn()
+      let end = SendersEnd()
+      let port = Port(queueLimit: queueLimit) { port, message in
+        if end.isMessage(message) { turn.finish() } else { turn.deliver(message, isLast: end.hasCome(behind: port)) }
+        if turn.isFinished { port.invalidate() }
+      }
+      feed.append(port)
+      right = Port.SendRight(SequenceRight(to: port.mailbox, end))
+    }
+    return (right.unsafelyUnwrapped, messages)  // made above
+  }
+}

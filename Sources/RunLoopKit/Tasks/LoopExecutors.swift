@@ -1,0 +1,37 @@
+extension RunLoop {
+  /// Runs actors and tasks on the loop's thread, in its common modes. The same object each time.
+  ///
+  /// - Thread: Any. - Complexity: O(1) after the first.
+  public var executor: Executor {
+    // An actor asks at each of its jobs: nothing is allocated.
+    guard isInThisProcess else { return .ofInheritedLoops }
+    let made = lock.withLock { madeExecutor { $0.servesCommonModes } }
+    return made ?? executor(inAnyOf: [.common])
+  }
+
+  /// Runs actors and tasks on the loop's thread while the loop runs in one of the modes. For a set of modes, the same
+  /// object each time.
+  ///
+  /// - Thread: Any. - Complexity: O(executors of the loop).
+  public func executor(in mode: Mode, _ more: Mode...) -> Executor { executor(inAnyOf: [mode] + more) }
+
+  private func executor(inAnyOf modes: [Mode]) -> Executor {
+    let modes = Set(modes).sorted { $0.rawValue < $1.rawValue }
+    guard isInThisProcess else { return .ofInheritedLoops }
+    let (executor, isNew) = lock.withLock { () -> (Executor, Bool) in
+      if let executor = madeExecutor(where: { $0.serves(modes) }) { return (executor, false) }
+      // In a callout of the loop's end it is the loop's, too: nobody but it runs there.
+      let made = Executor(modes, of: state.companionsAreNotified ? nil : self)
+      state.companions.append(made)
+      return (made, !hasEnded)
+    }
+    if isNew { executor.join(self) }
+    return executor
+  }
+
+  /// Under the lock.
+  private func madeExecutor(where isWanted: (Executor) -> Bool) -> Executor? {
+    for case let executor as Executor in state.companions.all where isWanted(executor) { return executor }
+    return nil
+  }
+}

@@ -1,0 +1,55 @@
+extension RunLoop.Clock {
+  /// One element at each date of a phase, for tasks, by this clock. Iterators are independent of each other.
+  ///
+  /// The first date is one interval from the call. A task that is busy misses dates: the next element comes at once, is
+  /// the latest date that has passed, and tells how many were skipped [RLK-STREAM-8]. So nothing piles up, and the
+  /// phase is kept.
+  /// - Parameters:
+  ///   - interval: In whole nanoseconds, rounded up; zero or less counts as one.
+  ///   - tolerance: How much later than its date an element may come, to save a wake; at most half the interval. Nil:
+  ///     the loop's `defaultTimerTolerance`.
+  /// - Returns: A value, which retains the loop; `next()` never answers nil, and throws as `sleep(until:tolerance:)`.
+  /// - Thread: Any. - Complexity: O(log timers) an element.
+  public func ticks(
+    every interval: Duration, tolerance: Duration? = nil
+  ) -> some AsyncSequence<RunLoop.Tick, any Error> & Sendable {
+    let interval = Duration(nanoseconds: max(interval, .nanoseconds(1)).nanosecondsRoundedUp)
+    let most = min(tolerance ?? sleeps.loop.defaultTimerTolerance, interval / 2)
+    return Ticks(clock: self, start: now, interval: interval, tolerance: most)
+  }
+}
+
+extension RunLoop {
+  /// A date of `RunLoop.Clock.ticks(every:tolerance:)` that has come.
+  public struct Tick: Hashable, Sendable {
+    /// When it was due.
+    public let date: Instant
+    /// How many dates before it have passed since the last element.
+    public let missed: Int
+  }
+}
+
+private struct Ticks: AsyncSequence, Sendable {
+  let clock: RunLoop.Clock
+  let start: RunLoop.Instant
+  let interval: Duration
+  let tolerance: Duration
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate let ticks: Ticks
+    fileprivate var last: RunLoop.Instant
+
+    mutating func next() async throws -> RunLoop.Tick? { try await next(isolation: #isolation) }
+
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> RunLoop.Tick? {
+      let due = last.advanced(by: ticks.interval)
+      try await ticks.clock.sleep(until: due, tolerance: ticks.tolerance)
+      let late = due.duration(to: ticks.clock.now).nanosecondsRoundedUp
+      let missed = Int(clamping: late / ticks.interval.nanosecondsRoundedUp)
+      last = due.advanced(by: ticks.interval * missed)
+      return RunLoop.Tick(date: last, missed: missed)
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(ticks: self, last: start) }
+}
