@@ -1,7 +1,6 @@
 internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
-internal import Synchronization
 
 /// A process that a child source waits for: by its pidfd, or, where there is none, by SIGCHLD and its number.
 final class ChildProcess: @unchecked Sendable {
@@ -12,17 +11,17 @@ final class ChildProcess: @unchecked Sendable {
   }
 
   /// What the sources of one process have in common, and those of a later process of its number have not.
-  fileprivate final class Identity {}
+  final class Identity {}
 
   let processID: Int32
   private let hub: ChildHub
   private let access: Access
   /// Set once, under the hub's lock.
-  fileprivate var identity = Identity()
+  var identity = Identity()
   /// Guarded by the hub's lock.
   private var status: RunLoop.ExitStatus?
 
-  fileprivate init(_ processID: Int32, _ hub: ChildHub) throws(RunLoopError) {
+  init(_ processID: Int32, _ hub: ChildHub) throws(RunLoopError) {
     self.processID = processID
     self.hub = hub
     let isAsked = ChildHub.usesDescriptors && rlc_kit_has_process_descriptors()
@@ -72,7 +71,7 @@ final class ChildProcess: @unchecked Sendable {
   }
 
   /// Not waited for yet, so that its number is its own. Under the hub's lock.
-  fileprivate var isThere: Bool {
+  var isThere: Bool {
     guard status == nil else { return false }
     switch access {
     case .descriptor(let owned):
@@ -171,61 +170,5 @@ final class ChildProcess: @unchecked Sendable {
   }
 
   /// Under the hub's lock.
-  fileprivate func learn(_ status: RunLoop.ExitStatus) { if self.status == nil { self.status = status } }
-}
-
-extension RunLoop.ExitStatus {
-  fileprivate init(_ exit: rlc_process_exit) {
-    switch exit.end {
-    case RLC_PROCESS_EXITED: self = .exited(code: exit.number)
-    case RLC_PROCESS_DUMPED: self = .signalled(RunLoop.Signal(rawValue: exit.number), coreDumped: true)
-    default: self = .signalled(RunLoop.Signal(rawValue: exit.number), coreDumped: false)
-    }
-  }
-}
-
-/// What the child sources of one process share: who takes a child's exit tells the others that wait for it.
-final class ChildHub: ProcessWideObject, @unchecked Sendable {
-  let lock = Lock()
-  var forkGeneration: UInt32 { lock.forkGeneration }
-  /// By number. Guarded by `lock`.
-  private var processes: [Int32: [ChildProcess]] = [:]
-
-  private static let shared = ProcessWide<ChildHub>()
-  private static let forbidsDescriptors = Atomic<Bool>(getenv("RUNLOOPKIT_NO_PIDFD") != nil)
-
-  static var usesDescriptors: Bool { !forbidsDescriptors.load(ordering: .relaxed) }
-  static func forbidDescriptors(_ forbids: Bool) { forbidsDescriptors.store(forbids, ordering: .relaxed) }
-
-  static var current: ChildHub { shared.current(ChildHub.init) }
-
-  func open(_ processID: Int32) throws(RunLoopError) -> ChildProcess {
-    // All under the lock: this object would miss an exit status that is taken meanwhile.
-    try lock.withLock { () throws(RunLoopError) in
-      let process = try ChildProcess(processID, self)
-      if let same = processes[processID]?.first(where: { $0.isThere }) { process.identity = same.identity }
-      processes[processID, default: []].append(process)
-      return process
-    }
-  }
-
-  func remove(_ process: ChildProcess) {
-    guard lock.forkGeneration == Kernel.forkGeneration else { return }
-    lock.withLock {
-      processes[process.processID]?.removeAll { $0 === process }
-      if processes[process.processID]?.isEmpty == true { processes[process.processID] = nil }
-    }
-  }
-
-  /// Under the lock. Others of the same number may wait for a process that other code has waited for, or for a later
-  /// one.
-  fileprivate func deliver(_ status: RunLoop.ExitStatus, of process: ChildProcess) {
-    process.learn(status)
-    for other in processes[process.processID] ?? [] where other.identity === process.identity { other.learn(status) }
-  }
-}
-
-extension RunLoop {
-  /// Tests the way without pidfds: for child sources made from now on.
-  package static func forbidProcessDescriptors(_ forbids: Bool) { ChildHub.forbidDescriptors(forbids) }
+  func learn(_ status: RunLoop.ExitStatus) { if self.status == nil { self.status = status } }
 }

@@ -1,3 +1,4 @@
+internal import CRunLoopCore
 import RunLoopKit
 
 extension RunLoop {
@@ -21,6 +22,16 @@ extension RunLoop {
       case .signalled(let signal, let coreDumped): "ended by \(signal)\(coreDumped ? ", memory dumped" : "")"
       case .unknown: "ended, exit status unknown"
       }
+    }
+  }
+}
+
+extension RunLoop.ExitStatus {
+  init(_ exit: rlc_process_exit) {
+    switch exit.end {
+    case RLC_PROCESS_EXITED: self = .exited(code: exit.number)
+    case RLC_PROCESS_DUMPED: self = .signalled(RunLoop.Signal(rawValue: exit.number), coreDumped: true)
+    default: self = .signalled(RunLoop.Signal(rawValue: exit.number), coreDumped: false)
     }
   }
 }

@@ -273,17 +273,3 @@ private final class FileEventTurns {
     return queues.isEmpty
   }
 }
-
-extension RunLoop.FileWatch.Event {
-  static var overflow: Self { Self(kind: .overflow) }
-  static var ended: Self { Self(kind: .ended) }
-
-  private init(kind: Kind) { self.init(kind: kind, nameBytes: nil, cookie: 0, isDirectory: false) }
-
-  fileprivate init?(_ record: Inotify.Record) {
-    guard let kind = Kind(mask: record.mask) else { return nil }
-    self.init(
-      kind: kind, nameBytes: record.name.isEmpty ? nil : Array(record.name), cookie: record.cookie,
-      isDirectory: record.mask & Inotify.folder != 0)
-  }
-}

@@ -104,26 +104,3 @@ struct Inotify {
     }
   }
 }
-
-extension RunLoop.FileWatch.Event.Kind {
-  init?(mask: UInt32) {
-    switch mask & 0xFFFF {
-    case 0x1: self = .accessed
-    case 0x2: self = .modified
-    case 0x4: self = .attributes
-    case 0x8: self = .closedAfterWriting
-    case 0x10: self = .closedAfterReading
-    case 0x20: self = .opened
-    case 0x40: self = .movedAway
-    case 0x80: self = .movedHere
-    case 0x100: self = .created
-    case 0x200: self = .deleted
-    case 0x400: self = .targetDeleted
-    case 0x800: self = .targetMoved
-    case Inotify.unmounted: self = .unmounted
-    case Inotify.overflow: self = .overflow
-    case Inotify.ignored: self = .ended
-    default: return nil
-    }
-  }
-}

@@ -69,34 +69,6 @@ extension RunLoop {
       Signal(rawValue: SIGTRAP): "TRAP", Signal(rawValue: SIGSTOP): "STOP",
     ]
   }
-
-  /// What is known of a signal that was received [RLK-SIGNAL-1].
-  public struct SignalInfo: Hashable, Sendable {
-    /// The signal.
-    public let signal: Signal
-    /// How it was sent: `SI_USER` (0) by kill(2), `SI_QUEUE` (-1) by sigqueue(3), positive numbers by the kernel.
-    public let code: Int32
-    /// The sender; of `.child` the child; 0 from the kernel, or from outside the process's namespace.
-    public let processID: Int32
-    /// The real user of the sender.
-    public let userID: UInt32
-    /// For `.child`: the exit code, or the number of the signal that ended the child.
-    public let status: Int32
-    /// The number that came with sigqueue(3) or a POSIX timer; else 0.
-    public let value: Int32
-    /// The same value, as the bits of a pointer.
-    public let pointerValue: UInt64
-
-    init(_ info: rlc_signal_info) {
-      signal = Signal(rawValue: info.signal)
-      code = info.code
-      processID = info.process_id
-      userID = info.user_id
-      status = info.status
-      value = info.value
-      pointerValue = info.pointer
-    }
-  }
 }
 
 extension RunLoop.Signal {
@@ -116,37 +88,4 @@ extension RunLoop.Signal {
     let signals = try SignalSet(signals)
     try RunLoopError.check(rlc_signals_block(signals.bits, nil), "pthread_sigmask", signals.refusal)
   }
-}
-
-/// Bit n - 1 is signal n, as in the core.
-struct SignalSet {
-  private(set) var bits: UInt64 = 0
-
-  /// - Throws: `.system` with `EINVAL` for what is no signal, and for an empty set.
-  init(_ signals: some Sequence<RunLoop.Signal>) throws(RunLoopError) {
-    for signal in signals {
-      guard 1...64 ~= signal.rawValue else {
-        throw .system(EINVAL, "\(signal.rawValue) is no signal: they are 1 to 64")
-      }
-      bits |= 1 << UInt64(signal.rawValue - 1)
-    }
-  }
-
-  /// What the system has against receiving them; nil: nothing that is known here.
-  var refusal: String? {
-    if bits == 0 { return "no signal was named" }
-    for signal in [RunLoop.Signal.kill, RunLoop.Signal(rawValue: SIGSTOP)] where contains(signal) {
-      return "\(signal) cannot be blocked or received by anybody"
-    }
-    let reserved = signals.first { $0.rawValue >= 32 && $0.rawValue < rlc_signal_realtime_min() }
-    return reserved.map { "signal \($0.rawValue) is the C library's own" }
-  }
-
-  init(bits: UInt64) { self.bits = bits }
-
-  static let child = SignalSet(bits: 1 << UInt64(SIGCHLD - 1))
-
-  func contains(_ signal: RunLoop.Signal) -> Bool { bits >> UInt64(signal.rawValue - 1) & 1 != 0 }
-
-  var signals: [RunLoop.Signal] { (1...64).map { RunLoop.Signal(rawValue: $0) }.filter { contains($0) } }
 }
