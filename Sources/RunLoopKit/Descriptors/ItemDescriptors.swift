@@ -1,14 +1,14 @@
-/// What few items with a descriptor have.
+/// The rarely used properties of an item with a descriptor. An item that uses none of them has no such object.
 final class ItemDescriptors: Sendable {
-  /// Closed with the item.
+  /// Closed when the item ends.
   let owned: OwnedDescriptor?
-  /// The same, without a count of references: for who holds the item.
+  /// `owned` without reference counting. The caller must retain the item.
   let heldOwned: Unmanaged<OwnedDescriptor>?
-  /// Watched in place of the descriptor; closed when the item is gone.
+  /// Loops watch it in place of the item's descriptor. Closed when the item is destroyed.
   let standIn: OwnedDescriptor?
-  /// How often it may be called.
+  /// Limits how often the loop calls the item.
   let limiter: RunLoop.RateLimiter?
-  /// Is in its modes with it.
+  /// Reads for the item, and is a member of each mode that the item is in.
   let reader: SharedReader?
 
   init(
@@ -26,7 +26,7 @@ final class ItemDescriptors: Sendable {
     limit.map { ItemDescriptors(limiter: RunLoop.RateLimiter($0)) }
   }
 
-  /// The item is invalid and has left its modes.
+  /// Called when the item is invalid and has left its modes.
   func end() {
     limiter?.end()
     owned?.giveUp()

@@ -1,7 +1,8 @@
-// Calls user code while a loop runs, as the callout files of ports, events and of what crosses processes do for theirs;
-// no other file does. One function a kind, never inlined: stack traces and profiles explain themselves by these names,
-// so do not rename them. No two have the same shape, parameters and result included: the optimiser would merge them,
-// however the fields' offsets fall. None ends in a call, which it would turn into a jump.
+// The functions that call user code while a loop runs. Ports, events and channels have such a file of their own; no
+// other file calls user code. Each kind of call has one function, which is never inlined. Stack traces and profiles
+// explain themselves by these names, so do not rename them. No two functions have the same shape, which is their
+// parameters and their result: the optimiser would merge them, whatever the offsets of the fields are. No function ends
+// in a call, which the optimiser would turn into a jump. Several return a constant for these two reasons.
 
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(_ block: () -> Void) {
@@ -18,7 +19,7 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_SOURCE__(_ source: RunLoop.Source, _ body:
   body.call(source)
 }
 
-/// Always true: handled.
+/// Returns true: the loop has handled a source.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(_ source: RunLoop.PortSource) -> Bool {
   source.body.call(source)
@@ -32,7 +33,7 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(
   source.body.call(source, readiness)
 }
 
-/// Of `run(until:in:timeout:)`.
+/// Evaluates the condition of `run(until:in:timeout:)`.
 @inline(never)
 func __RUNLOOPKIT_IS_ASKING_A_CONDITION__(_ condition: () -> Bool, _ isMet: inout Bool) {
   isMet = condition()
@@ -50,14 +51,14 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(_ timer: RunLoop.Timer) {
   timer.body.call(timer)
 }
 
-/// Always true: served.
+/// Returns true: the loop has served the queue.
 @inline(never)
 func __RUNLOOPKIT_IS_SERVICING_THE_MAIN_DISPATCH_QUEUE__() -> Bool {
   MainQueuePort.drain()
   return true
 }
 
-/// A source enters a mode, or has left it (rule 27).
+/// Called when a source enters a mode, and when it has left one (rule 27).
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_HOOK_OF_A_SOURCE__(
   _ hook: @Sendable (RunLoop, RunLoop.Mode) -> Void, _ loop: RunLoop, _ mode: RunLoop.Mode
@@ -65,40 +66,40 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_HOOK_OF_A_SOURCE__(
   hook(loop, mode)
 }
 
-/// What makes two sources one (rule 28).
+/// Compares the identities of two sources (rule 28).
 @inline(never)
 func __RUNLOOPKIT_IS_COMPARING_SOURCES__(_ a: AnyHashable, _ b: AnyHashable, _ areEqual: inout Bool) {
   areEqual = a == b
 }
 
-/// Always true: hashed.
+/// Always returns true.
 @inline(never)
 func __RUNLOOPKIT_IS_HASHING_A_SOURCE__(_ identity: AnyHashable, _ hasher: inout Hasher) -> Bool {
   identity.hash(into: &hasher)
   return true
 }
 
-/// The words of an item's context.
+/// Describes an item's context in words.
 @inline(never)
 func __RUNLOOPKIT_IS_DESCRIBING_A_CONTEXT__(_ context: any Sendable, _ words: inout String) {
   words = String(describing: context)
 }
 
-/// The pause of an item that was called too often is over. Always true: it has called.
+/// Called when the pause of an item that exceeded its rate limit is over. Always returns true.
 @inline(never)
 func __RUNLOOPKIT_IS_TELLING_OF_A_RESUMED_ITEM__(_ item: RunLoop.Item, _ onResume: (RunLoop.Item) -> Void) -> Bool {
   onResume(item)
   return true
 }
 
-/// A block will never run. Always one: the number of calls.
+/// Called for a block that will never run. Returns 1, the number of calls.
 @inline(never)
 func __RUNLOOPKIT_IS_TELLING_OF_A_DROPPED_BLOCK__(_ onDrop: @Sendable () -> Void) -> Int {
   onDrop()
   return 1
 }
 
-/// Always true: called.
+/// Always returns true.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FINAL_CALL__(_ action: @Sendable () -> Void) -> Bool {
   action()
@@ -113,16 +114,16 @@ func __RUNLOOPKIT_IS_DRAINING_A_SCOPE__(_ action: (() -> Void)?) -> Bool {
 
 // MARK: Closures
 
-// What callouts borrow. An item that is invalidated lets go of its closure, so that it is no constant; but a closure in
-// a variable costs each call a count of references, since the compiler must fear that the call changes the variable. A
-// struct that cannot be copied is borrowed for the call instead, and costs what a constant costs. What makes that true:
-// no closure is exchanged while a callout of its item is on any stack (Removal/ClosureEnd.swift).
+// The closures of items, as callouts borrow them. An invalidated item releases its closure, so the closure is a
+// variable. A call of a closure in a variable counts a reference, since the compiler must assume that the call changes
+// the variable. A noncopyable struct is borrowed for the call instead, and costs as little as a constant. This is safe
+// because no thread exchanges a closure while a callout of its item is on any stack (Removal/ClosureEnd.swift).
 
 extension RunLoop.Observer {
   struct Body: ~Copyable {
     private let function: (RunLoop.Observer, RunLoop.Activity) -> Void
 
-    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    @inline(never)  // if inlined into a throwing initialiser, the compiler (6.3) loses a reference
     init(_ function: @escaping (RunLoop.Observer, RunLoop.Activity) -> Void) { self.function = function }
 
     @inline(__always)
@@ -134,7 +135,7 @@ extension RunLoop.Source {
   struct Body: ~Copyable {
     private let function: (RunLoop.Source) -> Void
 
-    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    @inline(never)  // if inlined into a throwing initialiser, the compiler (6.3) loses a reference
     init(_ function: @escaping (RunLoop.Source) -> Void) { self.function = function }
 
     @inline(__always)
@@ -149,7 +150,7 @@ extension RunLoop.Timer {
     @inline(__always)
     init(_ function: @escaping (RunLoop.Timer) -> Void) { self.function = function }
 
-    /// Does nothing.
+    /// A body that does nothing.
     @inline(__always)
     init() { function = { _ in } }
 

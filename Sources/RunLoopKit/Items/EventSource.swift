@@ -1,17 +1,21 @@
 internal import RunLoopLibc
 
-/// What a class of event sources does itself: these lie in other modules, which override nothing.
+/// What a class of event sources implements. These classes are in other modules and override nothing: `EventSource`
+/// calls this protocol instead.
 package protocol EventService: AnyObject {
-  /// It was added to a mode, for good or not. On the caller's thread, with no lock held.
+  /// Called after the source was added to a mode; another thread may have removed it since. On the caller's thread,
+  /// with no lock held.
   func hasJoined()
-  /// Takes one event and calls out; true if it did. Its descriptors stay open meanwhile. On the loop's thread.
+  /// Takes one event and calls the source's closure. Returns true if it called. The source's descriptors stay open
+  /// during the call.
   /// - Parameter ready: What the descriptor is ready for, in bits of `PortRegistration`.
+  /// - Thread: The loop's own.
   func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool
-  /// It is invalid, and a member of no mode. Once.
+  /// Called once, when the source is invalid and a member of no mode.
   func hasEnded()
-  /// What its closure holds goes. Once, while no callout of it runs.
+  /// Called once to release what the source's closure holds. No callout of the source runs.
   func dropClosure()
-  /// Its description.
+  /// The source's description.
   var summary: String { get }
 }
 
@@ -22,17 +26,17 @@ extension EventService {
 }
 
 extension RunLoop {
-  /// The superclass of signal sources, child sources, file watches and memory pressure sources; a program neither
+  /// The superclass of signal sources, child sources, file watches and memory pressure sources. A program neither
   /// subclasses it nor creates one.
   ///
-  /// They wake their loop by themselves and are called on its thread, one event a pass, in modes that hold them
-  /// [RLK-SIGNAL-3, RLK-SIGNAL-6]. Their own descriptors are close-on-exec, and closed when the source is invalidated
-  /// or gone [RLK-SIGNAL-17, RLK-CHILD-11, RLK-WATCH-8, RLK-PRESSURE-2]. A nested run serves further events while a
-  /// callout is on the stack [RLK-SIGNAL-13]. In a child of fork(2) they are dead, like all items [RLK-CHILD-33,
-  /// RLK-SIGNAL-18].
+  /// An event source wakes its loop by itself. The loop calls it on the loop's thread, one event a pass, in the modes
+  /// that hold it [RLK-SIGNAL-3, RLK-SIGNAL-6]. The source's own descriptors are close-on-exec, and are closed when the
+  /// source is invalidated or destroyed [RLK-SIGNAL-17, RLK-CHILD-11, RLK-WATCH-8, RLK-PRESSURE-2]. While a callout is
+  /// on the stack, a nested run serves further events [RLK-SIGNAL-13]. In a child of fork(2) an inherited source is
+  /// dead, like all items [RLK-CHILD-33, RLK-SIGNAL-18].
   /// - Thread: Any, for all members.
   open class EventSource: DescriptorItem, @unchecked Sendable {
-    /// Itself, as those know it who have made its class.
+    /// The source itself, as the service that its class implements.
     unowned(unsafe) private final var service: (any EventService)?
 
     package init(
@@ -47,11 +51,11 @@ extension RunLoop {
       service = self as? any EventService
     }
 
-    // Only its subclasses can call the initialiser, and each of them is a service.
+    // Only subclasses can call the initialiser, and each of them implements `EventService`.
     @inline(__always)
     private final var served: any EventService { service.unsafelyUnwrapped }
 
-    /// It may not be called at all times.
+    /// True if a rate limit may pause the source.
     package final var hasLimit: Bool { limiter != nil }
 
     final func hasEntered() { served.hasJoined() }
@@ -72,19 +76,20 @@ extension RunLoop {
 
 // MARK: Modes
 
-// What the classes of event sources do with their modes, besides being added and removed.
+// How event sources follow their watches through modes.
 
 extension RunLoop.EventSource {
-  /// The loops that hold it, one for each membership. - Thread: Any.
+  /// The loop of each membership. - Thread: Any.
   package final var hosts: [RunLoop] { withLinks { $0.map(\.host) } }
 
-  /// Under a leaf lock of its own. - Thread: Any.
+  /// Calls `body` for each mode of the source, under the source's leaf lock. - Thread: Any.
   package final func forEachMode(_ body: (ModePointer) -> Void) {
     withLinks { links in links.forEach { if let mode = $0.mode { body(mode) } } }
   }
 
-  /// Leaves all modes but these and that loop's, and enters those of them in which it is not. The error if one has
-  /// refused it: it is in the others then. By one thread at a time, with no lock of a loop held.
+  /// Makes the source leave all modes that are neither in `places` nor of the loop `other`, and enter those places in
+  /// which it is not. Returns the error if a mode refused the source; it is in the others then. Only one thread at a
+  /// time may call this, and it must hold no loop's lock.
   package final func move(to places: [(host: RunLoop, mode: ModePointer)], except other: RunLoop?) -> (any Error)? {
     for link in withLinks({ Array($0) })
     where link.host !== other && !places.contains(where: { $0.mode == link.mode }) {
@@ -101,24 +106,26 @@ extension RunLoop.EventSource {
     return refusal
   }
 
-  /// Takes it out of the loop's sets, where it stays a member, or puts it into them again. - Thread: Any.
+  /// Stops or resumes watching the source in the loop's port sets. It stays a member. - Thread: Any.
   package final func rest(_ rests: Bool, in loop: RunLoop) {
     loop.lock.withLock { setMuted(rests, on: loop) }
   }
 
-  /// Sets its interest; `renewInterest` then changes the registrations. Returns what it was before.
-  /// - Parameter interest: Bits of `PortRegistration`. - Thread: Any.
+  /// Sets the source's interest and returns the one before. `renewInterest(in:)` then changes the registrations.
+  /// - Parameter interest: Bits of `PortRegistration`.
+  /// - Thread: Any.
   package final func exchangeInterest(_ interest: UInt32) -> UInt32 {
     UInt32(wanted.exchange(UInt8(truncatingIfNeeded: interest), ordering: .sequentiallyConsistent))
   }
 
-  /// Registers its interest in the loop's sets, also if it has not changed.
-  /// - Throws: What epoll_ctl(2) refuses.
+  /// Registers the source's interest in the loop's port sets again, even if it has not changed.
+  /// - Throws: The error of epoll_ctl(2) if the kernel refuses the interest.
   /// - Thread: Any.
   package final func renewInterest(in loop: RunLoop) throws(RunLoopError) { try loop.interestChanged(self) }
 }
 
 extension RunLoop {
-  /// Under the lock: it never changes, but ThreadSanitizer takes a change of a mode for one of all of it.
+  /// Takes the lock although the name never changes: for ThreadSanitizer a change of one part of a mode changes all of
+  /// it.
   fileprivate func name(of mode: ModePointer) -> Mode { lock.withLock { mode.name } }
 }

@@ -1,10 +1,10 @@
-/// A loop that stays as long as this does. The calling thread's own is held by its thread, and needs no reference for
-/// that. To be used by the thread that has made it.
+/// Keeps a loop alive for one thread. It retains the loop, unless the loop is the thread's own, which the thread
+/// retains. Only the thread that made the value may use it.
 package struct HeldLoop: ~Copyable {
   private let loop: Unmanaged<RunLoop>
   private let isRetained: Bool
 
-  /// Of a loop that something else holds until the return.
+  /// The caller must know that something retains the loop until this returns.
   @inline(__always)
   package init(_ loop: Unmanaged<RunLoop>) {
     self.loop = loop

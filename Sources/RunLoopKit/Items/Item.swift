@@ -1,34 +1,35 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// What a mode holds: a source, a port source, a file descriptor source, a source of events of the system, a port, a
-  /// timer or an observer; not open to others.
+  /// A member of modes: a source, a port source, a file descriptor source, a source of system events, a port, a timer
+  /// or an observer. Programs cannot subclass it.
   ///
-  /// Modes hold strong references to their items; an item without any reference is invalidated and destroyed
-  /// [RLK-ADD-7].
+  /// A mode retains its items. An item that nothing retains any more is invalidated and destroyed [RLK-ADD-7].
   /// - Thread: Any, for all members.
   open class Item: @unchecked Sendable, Hashable, CustomStringConvertible {
-    /// Where the item is a member. Guarded by `leaf`.
+    /// The item's memberships. Guarded by `leaf`.
     @exclusivity(unchecked) private final var links = ItemLinks()
-    /// The address of an `ItemExtras` that the item holds, or 0: few have some. Set once. (`AtomicLazyReference` is not
-    /// specialised by the compiler (6.3): a load costs hundreds of instructions.)
+    /// The address of an `ItemExtras`, which the item retains, or 0: few items need one. Set once. (An
+    /// `AtomicLazyReference` would cost hundreds of instructions for each load, since the compiler (6.3) does not
+    /// specialise it.)
     private final let extrasAddress: Atomic<UInt>
-    /// A leaf lock: taken under a loop's lock, never around one. It knows the process that made it; in a child of
-    /// fork(2) an inherited item is dead, and its locks are not to be touched.
+    /// A leaf lock: a thread that holds it takes no loop's lock. It remembers the process that made it. In a child of
+    /// fork(2) an inherited item is dead, and the child must not touch its locks.
     private final let leaf = Lock()
     final let validity = Atomic<Bool>(true)
-    /// The callout of an observer or a timer is on the stack.
+    /// True while the callout of this observer or timer is on the stack.
     final let firing = Atomic<Bool>(false)
     final let kind: Kind
 
-    /// The subclass: a constant, so that casts by it need no check. `Item.init` is internal; `.source`, `.timer`,
-    /// `.observer` and `.port` are passed on by the initialisers of just these classes, `.portSource` and
-    /// `.descriptorSource` by those of theirs, which are all descriptor items, and `.eventSource` and `.connection` by
-    /// `EventSource.init` alone. None of them is open to others.
+    /// Which subclass the item is. The kind never changes, so a cast that the kind proves needs no check. Proof: only
+    /// the initialisers of `Source`, `Timer`, `Observer` and `Port` pass `.source`, `.timer`, `.observer` and `.port`.
+    /// Only those of `PortSource` and `FileDescriptorSource` pass `.portSource` and `.descriptorSource`, and only
+    /// `EventSource.init` passes `.eventSource` and `.connection`; the classes of these four kinds are descriptor
+    /// items. Programs cannot subclass any of them.
     package enum Kind: UInt8 {
       case source, port, portSource, descriptorSource, eventSource, connection, timer, observer
 
-      /// For errors.
+      /// The kind's name in errors.
       var words: String {
         switch self {
         case .source: "source"
@@ -50,13 +51,13 @@ extension RunLoop {
 
     deinit {
       let address = extrasAddress.load(ordering: .acquiring)
-      // Not 0, so not nil; retained once, where it was set.
+      // An address other than 0 is not nil. It was retained once, when it was stored.
       if address != 0 { Self.extras(at: address)!.release() }
     }
 
     @inline(__always)
     private static func extras(at address: UInt) -> Unmanaged<ItemExtras>? {
-      // Only addresses of retained `ItemExtras` are stored (`make`, `makeExtras`).
+      // `make` and `makeExtras` store only addresses of retained `ItemExtras`.
       UnsafeRawPointer(bitPattern: address).map { Unmanaged.fromOpaque($0) }
     }
 
@@ -71,16 +72,15 @@ extension RunLoop {
         expected: 0, desired: UInt(bitPattern: made.toOpaque()), ordering: .acquiringAndReleasing)
       if isFirst { return made.takeUnretainedValue() }
       made.release()
-      // The exchange failed, so it is not 0; retained as long as the item.
+      // The exchange failed, so the address is not 0. The item retains the object.
       return Self.extras(at: original)!.takeUnretainedValue()
     }
 
-    /// Lower is called first, among the observers, the signalled sources or the signal sources of a mode; the other
-    /// kinds ignore it.
+    /// The item's place among the observers, the signalled sources or the signal sources of a mode: the loop calls
+    /// lower ones first. The other kinds ignore it.
     public final var order: Int { extras?.order ?? 0 }
 
-    /// What the item is for, in the words of who made it: shown in its description and in the loop's [RLK-TEXT-3]. Nil
-    /// at first.
+    /// A name for the item, which its description and the loop's show [RLK-TEXT-3]. Nil at first.
     /// - Complexity: An item without a label pays nothing for it.
     public final var label: String? {
       get { isForked ? nil : extras?.label }
@@ -90,37 +90,38 @@ extension RunLoop {
       }
     }
 
-    /// For descriptions: behind the kind.
+    /// The label in descriptions, where it follows the kind; empty if there is none.
     package final var labelText: String { label.map { " \"\($0)\"" } ?? "" }
 
-    /// For errors: no user code is called.
+    /// The kind and the label, for errors. Calls no user code.
     package final var nameInErrors: String { "the \(kind.words)\(labelText)" }
 
-    /// It does not keep its modes from being finished (`keepsRunning`).
+    /// True if the item does not keep its modes from being finished (`keepsRunning`).
     @inline(__always)
     final var isBackground: Bool { extras?.isBackground.load(ordering: .acquiring) ?? false }
 
-    /// False if that changes nothing.
+    /// Returns false if this changes nothing.
     final func setBackground(_ isBackground: Bool) -> Bool {
       guard isBackground || extras != nil else { return false }
       return (extras ?? makeExtras()).isBackground.exchange(isBackground, ordering: .acquiringAndReleasing)
         != isBackground
     }
 
-    /// It is the loop's own: programs cannot find it, to invalidate or remove it. Set before it is added.
+    /// True if the item belongs to the loop itself: programs cannot find it, so they cannot invalidate or remove it.
+    /// Set before the item is added.
     package final var isHidden: Bool {
       get { extras?.isHidden ?? false }
       set { (extras ?? makeExtras()).isHidden = newValue }
     }
 
-    /// The end of a loop that it is a member of invalidates it, whoever holds it: a task waits for it. Set before it is
-    /// added.
+    /// True if the end of its loop invalidates the item, even if something else retains it: a task waits for it. Set
+    /// before the item is added.
     package final var endsWithItsLoop: Bool {
       get { extras?.endsWithItsLoop ?? false }
       set { (extras ?? makeExtras()).endsWithItsLoop = newValue }
     }
 
-    /// What the item is for: kept until it is destroyed, also when it is invalid before. Set before it is added.
+    /// A value that the item keeps until it is destroyed, also while it is invalid. Set before the item is added.
     package final var context: (any Sendable)? {
       get { extras?.context }
       set {
@@ -129,7 +130,7 @@ extension RunLoop {
       }
     }
 
-    /// For descriptions: its words, if it has any, behind the rest.
+    /// The description of the context, which ends that of the item; empty if there is none. Calls user code.
     package final var contextText: String {
       guard let context = extras?.context else { return "" }
       var words = ""
@@ -137,13 +138,14 @@ extension RunLoop {
       return words.isEmpty ? "" : ", context \(words)"
     }
 
-    /// The serial of the only loop that the item may join, if it was made for one; an address may be used again.
+    /// The serial of the only loop that the item may join; nil: any loop. A serial, since a later loop may get the same
+    /// address.
     final var onlyHost: UInt64? { extras?.onlyHost }
 
     @inline(__always)
     final var descriptors: ItemDescriptors? { extras?.descriptors }
 
-    /// The same, without a count of references: for who holds the item.
+    /// `descriptors` without reference counting. The caller must retain the item.
     @inline(__always)
     final var heldDescriptors: Unmanaged<ItemDescriptors>? {
       Self.extras(at: extrasAddress.load(ordering: .acquiring))?._withUnsafeGuaranteedRef {
@@ -151,39 +153,41 @@ extension RunLoop {
       }
     }
 
-    /// What is closed with the item.
+    /// The descriptor that the item closes when it ends.
     @inline(__always)
     package final var owned: OwnedDescriptor? { extras?.descriptors?.owned }
 
-    /// How often it may be called.
+    /// Limits how often the loop calls the item.
     @inline(__always)
     final var limiter: RateLimiter? { extras?.descriptors?.limiter }
 
-    /// What its loops watch in place of its descriptor.
+    /// The descriptor that loops watch in place of the item's own.
     final var standIn: OwnedDescriptor? { extras?.descriptors?.standIn }
 
-    /// The process that made it.
+    /// Identifies the process that made the item.
     final var forkGeneration: UInt32 { leaf.forkGeneration }
 
     package final var isForked: Bool { forkGeneration != Kernel.forkGeneration }
 
     package final var isInvalidated: Bool { !validity.load(ordering: .acquiring) }
 
-    /// False once the item was invalidated, and in a child of fork(2) that inherited it.
+    /// False once the item is invalidated, and in a child of fork(2) that inherited it.
     public final var isValid: Bool { !isInvalidated && !isForked }
 
-    /// Clears what must not outlive validity, before the modes are left.
+    /// Clears what must not outlive validity. Called before the item leaves its modes.
     func willLeave() {}
 
-    /// What subclasses do of that.
+    /// Ends what must not outlive the item's memberships. Called once, after the invalid item has left its modes.
     func hasLeft() {}
 
-    /// Takes one event and calls out; true if it did. It was found ready, and is valid and a member of the mode that
-    /// runs, or was a moment ago. On the loop's thread, with no lock held.
-    /// - Parameter ready: `RLC_` bits; 0 of a port.
+    /// Takes one event and calls the item's closure. Returns true if it called. The loop holds no lock. It has found
+    /// the item ready, valid, and a member of the running mode, but another thread may have changed that since.
+    /// - Parameter ready: `RLC_` bits; 0 for a port.
+    /// - Thread: The loop's own.
     func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool { false }
 
-    /// Exchanges the closure for one that does nothing. No callout of the item is on any stack, and none begins.
+    /// Releases the closure by putting one that does nothing in its place. No callout of the item is on any stack, and
+    /// none can begin.
     func releaseBody() {}
 
     @inline(__always)
@@ -193,33 +197,33 @@ extension RunLoop {
       return try body(&links)
     }
 
-    /// For what else subclasses keep under the leaf lock.
+    /// For state of subclasses that the leaf lock guards.
     @inline(__always)
     final func withLeafLock<R>(_ body: () -> R) -> R { leaf.withLock(body) }
 
-    /// Kind, order, validity and what matters besides; with the words of its context.
+    /// The item's kind, order, validity and main properties, and the description of its context.
     public final var description: String { words }
 
-    /// The same, of each kind.
+    /// The description; each subclass overrides it.
     var words: String { "<item \(order)>" }
 
-    /// Identity; of signalled sources also equal identity hooks and order (rule 28).
+    /// True for the same item, and for two signalled sources whose identity hooks and orders are equal (rule 28).
     public static func == (a: Item, b: Item) -> Bool { a === b || a.isEqual(to: b) }
 
-    /// Equality beyond identity; only signalled sources have it (rule 28).
+    /// Equality beyond identity, which only signalled sources have (rule 28).
     func isEqual(to other: Item) -> Bool { false }
 
-    /// In accordance with equality.
+    /// Equal items have equal hashes.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-    /// Only a signalled source and a port may have some.
+    /// The hooks of a signalled source or a port. The other kinds have none.
     @inline(__always)
     final var hooks: Source.HeldHooks? { kind == .source || kind == .port ? hooksOfKind : nil }
 
-    /// What those two have.
+    /// Overridden by `Source` and `Port`.
     var hooksOfKind: Source.HeldHooks? { nil }
 
-    /// Timers and observers belong to one loop at a time.
+    /// True for timers and observers, which belong to one loop at a time.
     final var isExclusive: Bool { kind == .timer || kind == .observer }
   }
 }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What few items have: those with nothing of it do without the object.
+/// The rarely used properties of an item. An item that uses none of them has no such object.
 final class ItemExtras: @unchecked Sendable {
   private let lock = Lock()
   /// Guarded by `lock`.
@@ -9,11 +9,11 @@ final class ItemExtras: @unchecked Sendable {
   let onlyHost: UInt64?
   let descriptors: ItemDescriptors?
   var context: (any Sendable)?
-  /// It does not keep its modes from being finished.
+  /// True if the item does not keep its modes from being finished.
   let isBackground = Atomic<Bool>(false)
-  /// Programs cannot find it.
+  /// True if programs cannot find the item.
   var isHidden = false
-  /// Invalidated by the end of its loop.
+  /// True if the end of its loop invalidates the item.
   var endsWithItsLoop = false
 
   var label: String? {
@@ -33,7 +33,7 @@ final class ItemExtras: @unchecked Sendable {
     self.descriptors = descriptors
   }
 
-  /// The address of one that the caller holds; 0 if there is nothing to keep.
+  /// Returns the address of an object, which the caller must release; 0 if there is nothing to keep.
   static func make(order: Int, onlyHost: RunLoop?, descriptors: ItemDescriptors?) -> UInt {
     if order == 0, onlyHost == nil, descriptors == nil { return 0 }
     let extras = ItemExtras(order: order, onlyHost: onlyHost?.serial, descriptors: descriptors)

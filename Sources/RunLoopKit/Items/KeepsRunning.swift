@@ -1,11 +1,12 @@
 extension RunLoop.Item {
-  /// Whether the item keeps its modes from being finished. True at first; an observer never does.
+  /// Whether the item keeps its modes from being finished. True at first; always false for an observer.
   ///
-  /// An item that does not is served like any other as long as something else, or a limit, keeps the run going:
-  /// statistics that are written now and then, a signal that may come. A mode with nothing else is empty [RLK-KEEP-1].
-  /// Takes effect at once in all modes of all loops that hold it [RLK-KEEP-2]; a run that sleeps looks whether anything
-  /// is left after its next pass (`wakeUp()`) [RLK-KEEP-3].
-  /// - Thread: Any. In a child of fork(2) that inherited the item nothing is changed.
+  /// If false, the loop serves the item like any other while something else, or a time limit, keeps the run going. Use
+  /// it for a timer that writes statistics now and then, or for a signal that may come. A mode with no other items
+  /// counts as empty [RLK-KEEP-1]. A change takes effect at once in all modes of all loops that hold the item
+  /// [RLK-KEEP-2]. A sleeping run checks whether anything is left after its next pass, which `wakeUp()` causes
+  /// [RLK-KEEP-3].
+  /// - Thread: Any. In a child of fork(2) that inherited the item, a change is ignored.
   /// - Blocks: No.
   /// - Complexity: O(modes).
   /// - SeeAlso: `uv_unref` of libuv.
@@ -19,7 +20,8 @@ extension RunLoop.Item {
 }
 
 extension RunLoop {
-  /// What it is by now, in all modes of this loop that hold it: also if two threads change it.
+  /// Counts the item by its present `isBackground` in all modes of this loop that hold it. Two threads may change the
+  /// property at once, so this reads it under the lock.
   fileprivate func settleBackground(_ item: Item) {
     guard isUsable else { return }
     lock.withLock {

@@ -1,17 +1,18 @@
 extension RunLoop {
   /// Calls `body` at once, with a `Local` that makes items whose closures may capture what belongs to this thread.
   ///
-  /// Such an item can be added to this loop only, and the loop calls and releases its closure on this thread only, so
-  /// that the closure need not be `Sendable`. The call traps on another thread than the loop's own.
+  /// Such an item can be added to this loop only. The loop calls and releases its closure on this thread only, so the
+  /// closure need not be `Sendable`. The call traps on any other thread than the loop's own.
   ///
-  /// What `body` throws keeps its type [RLK-ADD-10]; the language wants that type named in a closure:
+  /// An error that `body` throws keeps its type [RLK-ADD-10]. In a closure the language requires that type to be
+  /// written:
   /// `{ local throws(MyError) in ... }`.
   /// - Parameter body: Called once, before the return, on this thread.
   /// - Returns: What `body` returned. - Thread: The loop's own. - Throws: What `body` throws.
   @discardableResult
   public func assumeOnLoop<R, E: Error>(_ body: (borrowing Local) throws(E) -> R) throws(E) -> R {
     guard isCurrent else {
-      // Not a precondition, which says nothing where the optimizer is on.
+      // fatalError, since a precondition prints no message in optimised builds.
       fatalError("assumeOnLoop: call this on the run loop's own thread, or post it by perform(in:_:block:onDrop:)")
     }
     return try body(Local(loop: self))
@@ -19,10 +20,10 @@ extension RunLoop {
 
   /// Makes items whose closures may capture what belongs to the loop's thread.
   ///
-  /// A value of this type exists inside `assumeOnLoop(_:)` only. Each method creates an item, or queues a block, for
-  /// one mode of the loop. A method that creates an item has the name of the item's type and the parameters of its
-  /// initialiser; one that queues a block has those of the method of `RunLoop` with its name. The loop calls the
-  /// closures on its thread, with no lock held, and releases them there [RLK-LOCAL-1].
+  /// A value of this type exists inside `assumeOnLoop(_:)` only. Each method creates an item and adds it to a mode of
+  /// the loop, or queues a block. A method that creates an item has the name of the item's type and the parameters of
+  /// its initialiser. A method that queues a block has the parameters of the method of `RunLoop` with the same name.
+  /// The loop calls the closures on its thread, with no lock held, and releases them there [RLK-LOCAL-1].
   /// - Thread: The loop's own. - Blocks: No.
   public struct Local: ~Copyable {
     @usableFromInline
@@ -36,7 +37,7 @@ extension RunLoop {
 
     /// Creates a timer and adds it to `mode`.
     /// - Parameters:
-    ///   - delay: From now, on the clock; zero or less: it is due at once.
+    ///   - delay: Counted from now on the timer's clock; zero or less: the timer is due at once.
     ///   - interval: Zero or less: the timer fires once.
     ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all.
     ///   - clock: The clock of the timer's dates.
@@ -51,8 +52,9 @@ extension RunLoop {
       try timer(clock, Time.advance(loop.kernel.now(clock), by: delay), interval, tolerance, mode, body)
     }
 
-    /// As `timer(after:interval:tolerance:on:in:_:)`, with the first date as a moment of the timer's clock. Intervals
-    /// and tolerances of zero or less mean none.
+    /// As `timer(after:interval:tolerance:on:in:_:)`, with an absolute first date, whose type chooses the timer's
+    /// clock. An interval of zero or less means that the timer fires once, a tolerance of zero or less that there is
+    /// none.
     @discardableResult
     public func timer(
       fireDate: some ClockInstant, interval: Duration = .zero, tolerance: Duration? = nil, in mode: Mode = .default,
@@ -61,7 +63,7 @@ extension RunLoop {
       try timer(type(of: fireDate).clock, fireDate.nanoseconds, interval, tolerance, mode, body)
     }
 
-    /// Creates a disarmed timer that fires once each time it is given a date, and adds it to `mode`.
+    /// Creates a disarmed timer that fires once for each date it is given, and adds it to `mode`.
     /// - Parameters:
     ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all.
     ///   - clock: The clock of the timer's dates.
@@ -158,7 +160,7 @@ extension RunLoop {
 // MARK: Blocks
 
 extension RunLoop.Local {
-  // A loop runs its blocks on its own thread, which is this one, and releases them there: nothing is sent anywhere.
+  // The loop runs and releases its blocks on its own thread, which is this one, so no block changes threads.
 
   /// As `RunLoop.perform(in:_:block:onDrop:)`.
   public func perform(in mode: RunLoop.Mode? = nil, _ more: RunLoop.Mode..., block: @escaping () -> Void) throws {
@@ -190,7 +192,7 @@ extension RunLoop.Local {
 // MARK: Ports
 
 extension RunLoop.Local {
-  /// Creates a port and adds it to `mode`. Any thread may use its right. - Throws: As `add(_:to:)`.
+  /// Creates a port and adds it to `mode`. Any thread may use its send right. - Throws: As `add(_:to:)`.
   @discardableResult
   public func port(
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,

@@ -1,14 +1,15 @@
 extension RunLoop {
-  /// Adds an item to a mode, which is created if it does not exist; added to `.common`, the item is in all common
-  /// modes, now and later.
+  /// Adds an item to a mode, and creates the mode if it does not exist. An item that is added to `.common` is in all
+  /// common modes, now and later.
   ///
-  /// - Returns: True if anything changed. False for what the C model ignores: an item that is invalid, a member
-  ///   already, equal to a member (sources), or in another loop (timers and observers) [RLK-ADD-1, RLK-ADD-2].
-  ///   `diagnostics` reports why.
+  /// - Returns: True if anything changed. Like CFRunLoop, the loop ignores an item that is invalid, a member already,
+  ///   equal to a member (sources), or in another loop (timers and observers), and returns false [RLK-ADD-1,
+  ///   RLK-ADD-2]. `diagnostics` reports why.
   /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.itemInOtherLoop` for an item made by another loop's
-  ///   `assumeOnLoop` [RLK-ADD-6]; `.system` if a descriptor is refused, or none is left that the mode needs for a
-  ///   source or port [RLK-ADD-8]. The item is in no mode then that it was not in before [RLK-ADD-3, RLK-ADD-4,
-  ///   RLK-ADD-11]. A timer needs none: until there is one for it, the timeout of each wait carries its date.
+  ///   `assumeOnLoop` [RLK-ADD-6]; `.system` if the kernel refuses a descriptor, or has none left that the mode needs
+  ///   for a source or port [RLK-ADD-8]. After an error the item is only in the modes in which it was before
+  ///   [RLK-ADD-3, RLK-ADD-4, RLK-ADD-11]. A timer needs no descriptor: while the mode has none for it, the timeout of
+  ///   each wait carries the timer's date.
   /// - Thread: Any; a sleeping loop serves the item at once. A source's `schedule` is called before the return.
   /// - SeeAlso: `CFRunLoopAddSource`, `CFRunLoopAddTimer`, `CFRunLoopAddObserver`.
   @discardableResult
@@ -26,14 +27,14 @@ extension RunLoop {
     if let hooks = item.hooks { change.forEach(mode) { hooks.entered($0, of: self) } }
     if item.kind == .port, change.isAny { try checkConnections(of: unsafeDowncast(item, to: Port.self), change, mode) }
     if item.kind == .eventSource, change.isAny { unsafeDowncast(item, to: EventSource.self).hasEntered() }
-    // Invalidated by another thread while it was added: it may have missed this membership.
+    // If another thread invalidated the item meanwhile, it may have missed this membership.
     if item.isInvalidated { detach(item) }
     if change.isAny { return true }
     explainIgnored(item, mode)
     return false
   }
 
-  /// A port without what takes its connections would let its peers wait for ever: it is not added.
+  /// Takes the port out of the modes again if nothing accepts its connections: its peers would wait for ever.
   private func checkConnections(of port: Port, _ change: Change, _ mode: Mode) throws {
     guard let refusal = port.mailbox.transport?.refusal else { return }
     switch change {
@@ -46,7 +47,8 @@ extension RunLoop {
     throw refusal
   }
 
-  /// Takes an item out of a mode; from `.common`: out of the record and of all common modes. True if anything changed.
+  /// Removes an item from a mode; from `.common`: from the record and from all common modes. Returns true if anything
+  /// changed.
   ///
   /// - Thread: Any. A source's `cancel` is called before the return. - SeeAlso: `CFRunLoopRemoveSource`, `…Timer`,
   ///   `…Observer`.
@@ -73,9 +75,9 @@ extension RunLoop {
     }
   }
 
-  /// What is in the mode: signalled sources, observers (in their order), timers, port and descriptor sources
-  /// [RLK-ADD-9]. For `.common`: the record of what was added to the common modes, in the order of adding.
-  /// - Thread: Any; a moment's picture. - Complexity: O(items).
+  /// The items in the mode: signalled sources, observers (in their order), timers, port and descriptor sources
+  /// [RLK-ADD-9]. For `.common`: the record of the items that were added to the common modes, in the order of adding.
+  /// - Thread: Any; the result is a snapshot. - Complexity: O(items).
   public func items(in mode: Mode = .default) -> [Item] {
     guard isUsable else { return [] }
     return lock.withLock {
@@ -91,21 +93,21 @@ extension RunLoop {
   /// A membership that has begun or ended.
   struct Member {
     let mode: Mode
-    /// The item, or in its place a source equal to it. Held until after the lock: it may have been the last reference.
+    /// The item, or a source equal to it. Retained until the lock is released: this may be the last reference.
     let item: Item
   }
 
-  /// What adding or removing has changed.
+  /// The memberships that adding or removing has changed.
   fileprivate enum Change {
     case nothing
-    /// The item has entered or left the mode that was named.
+    /// The item has entered or left the mode that the caller named.
     case membership
-    /// It was the common modes, or an equal source.
+    /// The caller named the common modes, or an equal source has left instead of the item.
     case memberships([Member], record: Item?)
 
     var isAny: Bool { if case .nothing = self { false } else { true } }
 
-    /// The modes, of which `mode` was named.
+    /// Calls `body` with each mode that has changed. `mode` is the one that the caller named.
     func forEach(_ mode: Mode, _ body: (Mode) -> Void) {
       switch self {
       case .nothing: break
@@ -115,7 +117,7 @@ extension RunLoop {
     }
   }
 
-  /// On a usable loop.
+  /// False if the item was inherited through fork(2). The loop must be usable.
   func isOfThisProcess(_ item: Item) -> Bool { item.forkGeneration == lock.forkGeneration }
 }
 

@@ -1,17 +1,18 @@
-/// Reads one descriptor for several items: it is a member of each mode that one of them is in, and of no other.
+/// Reads one descriptor for several items. The reader's own item is a member of each mode that one of them is in, and
+/// of no other mode.
 ///
-/// It enters and leaves in one section with the items, under the lock of the mode's loop, whatever makes them members:
-/// no watch is in a mode that its reader is not in.
+/// The reader's item enters and leaves a mode together with the others, in one section of the lock of the mode's loop.
+/// So none of them is ever in a mode without the reader.
 package final class SharedReader: Sendable {
-  /// Of the kind `.connection`: programs do not find it, and it keeps no run going.
+  /// Its kind is `.connection`: programs cannot find it, and it keeps no run going.
   package let item: RunLoop.EventSource
   private let lock = Lock()
-  /// How many of a mode's members it reads for. Guarded by `lock`.
+  /// How many members of each mode it reads for. Guarded by `lock`.
   private nonisolated(unsafe) var counts: [ModePointer: Int] = [:]
 
   package init(_ item: RunLoop.EventSource) { self.item = item }
 
-  /// One more, or one less: 1 or -1. How many there were before. Under the lock of the mode's loop.
+  /// Adds `change`, 1 or -1, to the mode's count, and returns the count before. Under the lock of the mode's loop.
   fileprivate func add(_ change: Int, in mode: ModePointer) -> Int {
     lock.withLock {
       let count = counts[mode] ?? 0
@@ -22,7 +23,7 @@ package final class SharedReader: Sendable {
 }
 
 extension ModePointer {
-  /// With the first member that it reads for. Under the loop's lock.
+  /// Counts one more member for the reader, whose item enters the mode with the first. Under the loop's lock.
   func enter(_ reader: SharedReader, on loop: RunLoop) throws(RunLoopError) {
     guard reader.add(1, in: self) == 0 else { return }
     do throws(RunLoopError) {
@@ -33,7 +34,7 @@ extension ModePointer {
     }
   }
 
-  /// With the last one, which holds it.
+  /// Counts one member less. The reader's item leaves the mode with the last member, which retains the reader.
   func leave(_ reader: SharedReader, on loop: RunLoop) {
     if reader.add(-1, in: self) == 1 { leave(reader.item, on: loop) }
   }
