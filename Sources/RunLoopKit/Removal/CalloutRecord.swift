@@ -1,33 +1,31 @@
 internal import Synchronization
 
-// What goes around each callout of a loop: the record of whose it is, and its time.
-
-/// Which items' callouts are on a loop's stack: what a removal with an answer has to ask.
+/// Which items' callouts are on a loop's stack. A removal that waits for callouts queries it.
 ///
-/// The frequent side is one store before a callout and a store and a load after it, none of them a barrier of the
-/// processor: `end` clears the record and then looks for attention, in this order by a light barrier, which is the
-/// compiler's; who wants to know counts itself as attention, has all threads pass a barrier (`ThreadCalls.barrier`),
-/// and then reads the record. One of the two sees the other.
+/// The loop's thread makes one store before a callout, and a store and a load after it. None of them is a barrier of
+/// the processor. `end` clears the record and then reads `attention`; a light barrier, which binds only the compiler,
+/// keeps this order. A thread that waits adds itself to `attention`, makes all threads pass a barrier
+/// (`ThreadCalls.barrier`), and then reads the record. So at least one of the two threads sees what the other did.
 ///
-/// Where the system has no such barrier the attention is never 0, and each callout's end counts, too (`hasEnded`). Both
-/// sides then change one number, one after the other: who comes second sees what the first has stored before. No time
-/// has a part in it. A filter that refuses membarrier(2) so is to be installed before the first loop is made; one that
-/// is installed later is noticed by the waiting thread, and an end that it has missed is reported at the loop's next
-/// callout.
+/// If the system has no such barrier, `attention` is never 0, and each callout's end changes it too (`hasEnded`). Both
+/// threads then change one number, so the second sees what the first stored before; timing plays no part. A filter that
+/// refuses membarrier(2) must therefore be installed before the first loop is made. If one is installed later, the
+/// waiting thread notices it, and the loop's next callout reports an end that the waiting thread has missed.
 struct CalloutRecord: ~Copyable {
-  /// The item whose callout is the innermost one on the stack, by address; 0: none, or a block's.
+  /// The address of the item whose callout is the innermost on the stack; 0: there is none, or it is a block's.
   private let innermost = Atomic<UInt>(0)
-  /// How many want to know when callouts end.
+  /// Not 0 if the end of a callout has something to do. Counts the threads that wait, the final calls, and the items
+  /// that left the loop in their callout.
   let attention = Atomic<Int>(CalloutRecord.attentionAtFirst)
-  /// Changes when a callout has ended that a thread waits for.
+  /// Changes when a callout has ended for which a thread may wait.
   let turn = FutexWord()
 
   /// Guarded by the loop's lock, in its `LoopState`.
   struct Guarded {
-    /// The items whose callouts enclose the runs on the stack, by address, the innermost one's last.
+    /// The addresses of the items whose callouts enclose the runs on the stack, the innermost last.
     fileprivate var enclosing: ContiguousArray<UInt> = []
     var enclosingCount: Int { enclosing.count }
-    /// What is called when callouts have ended.
+    /// The final calls that wait for callouts.
     var awaited: ContiguousArray<AwaitedCallout> = []
   }
 
@@ -36,14 +34,14 @@ struct CalloutRecord: ~Copyable {
     let call: FinalCall
   }
 
-  /// Under the loop's lock, or before the item's membership is checked under its leaf lock: in either case before an
-  /// item could leave unseen. [loop]
+  /// Records the item whose callout is next. Called under the loop's lock, or before the item's membership is checked
+  /// under its leaf lock: in either case before the item could leave its modes unseen. - Thread: The loop's own.
   @inline(__always)
   func begin(_ item: RunLoop.Item) {
     innermost.store(UInt(bitPattern: ObjectIdentifier(item)), ordering: .releasing)
   }
 
-  /// With no lock held. [loop]
+  /// Clears the record after the callout. With no lock held. - Thread: The loop's own.
   @inline(__always)
   func end(on loop: RunLoop) {
     innermost.store(0, ordering: .releasing)
@@ -51,10 +49,11 @@ struct CalloutRecord: ~Copyable {
     if attention.load(ordering: .acquiring) != 0 { hasEnded(on: loop) }
   }
 
-  /// What the attention begins with: what no barrier can bring is looked for after each callout.
+  /// The first value of `attention`. Without a barrier it is 1, so that each callout's end checks for waiting threads.
   static var attentionAtFirst: Int { ThreadCalls.hasBarrier ? 0 : 1 }
 
-  /// A nested run begins: what is to be put back when it ends. Under the lock. [loop]
+  /// Called when a nested run begins. Returns what `restore` puts back when the run ends. Under the loop's lock. -
+  /// Thread: The loop's own.
   @inline(__always)
   func enclose(on loop: RunLoop) -> UInt {
     let enclosing = innermost.load(ordering: .relaxed)
@@ -65,7 +64,7 @@ struct CalloutRecord: ~Copyable {
     return enclosing
   }
 
-  /// Under the lock. [loop]
+  /// Called when a nested run ends. Under the loop's lock. - Thread: The loop's own.
   @inline(__always)
   func restore(_ enclosing: UInt, on loop: RunLoop) {
     guard enclosing != 0 else { return }
@@ -73,20 +72,22 @@ struct CalloutRecord: ~Copyable {
     innermost.store(enclosing, ordering: .releasing)
   }
 
-  /// Of a run that begins.
+  /// The address that a run which begins now will restore.
   var innermostItem: UInt { innermost.load(ordering: .relaxed) }
 
-  /// The run that was the innermost one was left: `callout` is that in which it was begun, if that has not ended, and
-  /// `base` as many as there were around it. Under the lock. [loop]
+  /// Called when the innermost run was left without a return. `callout` is the callout in which the run began, if that
+  /// has not ended, and `base` the number of callouts that enclosed the run. Under the loop's lock. - Thread: The
+  /// loop's own.
   func endLeft(behind base: Int, _ callout: UInt, on loop: RunLoop) {
     loop.state.callouts.enclosing.removeSubrange(base...)
     innermost.store(callout, ordering: .releasing)
   }
 
-  /// Tells those who wait for them. With no lock held. [loop]
+  /// Notifies the threads that wait for callouts which were left. With no lock held. - Thread: The loop's own.
   func haveBeenLeft(on loop: RunLoop) { if attention.load(ordering: .acquiring) != 0 { tellAwaiting(on: loop) } }
 
-  /// A callout of an item inside one of another item that is not its own, if it is a member. [loop]
+  /// Makes a callout of an item inside another item's callout, if the item is valid and a member. - Thread: The loop's
+  /// own.
   func callOutNested(_ item: RunLoop.Item, on loop: RunLoop, _ body: () -> Void) {
     let enclosing = loop.lock.withLock { enclose(on: loop) }
     begin(item)
@@ -95,7 +96,7 @@ struct CalloutRecord: ~Copyable {
     if loop.isInThisProcess { loop.lock.withLock { restore(enclosing, on: loop) } }
   }
 
-  /// True while the item's callout is on this loop's stack. Under the lock.
+  /// True while the item's callout is on this loop's stack. Under the loop's lock.
   @inline(__always)
   func isOnStack(_ item: ObjectIdentifier, of loop: RunLoop) -> Bool {
     innermost.load(ordering: .acquiring) == UInt(bitPattern: item) || isEnclosing(item, on: loop)
@@ -106,11 +107,11 @@ struct CalloutRecord: ~Copyable {
     !loop.state.callouts.enclosing.isEmpty && loop.state.callouts.enclosing.contains(UInt(bitPattern: item))
   }
 
-  /// The waits of hosts that the callout has begun are over. Tells those who wait for callouts, and makes the final
-  /// calls whose time has come.
+  /// Ends the hosted waits that the callout began. Then notifies the threads that wait for callouts, and makes the
+  /// final calls whose callouts are over.
   @inline(never)
   private func hasEnded(on loop: RunLoop) {
-    guard loop.isInThisProcess else { return }  // the child of a callout that has forked: no thread waits here
+    guard loop.isInThisProcess else { return }  // the callout has forked, and this is the child: no thread waits here
     if loop.owner.hasHostedWait { loop.endHostedWaitsOfCallout() }
     tellAwaiting(on: loop)
   }
@@ -123,7 +124,7 @@ struct CalloutRecord: ~Copyable {
     makeFinalCalls(on: loop)
   }
 
-  /// The thread has ended, perhaps in a callout. After the end of the loop.
+  /// Called after the end of the loop: its thread has ended, perhaps in a callout.
   func endAll(on loop: RunLoop) {
     loop.lock.withLock {
       loop.state.callouts.enclosing = []
@@ -136,8 +137,8 @@ struct CalloutRecord: ~Copyable {
 // MARK: Waiting for a callout
 
 extension CalloutRecord {
-  /// Returns when the item's callout is not on the loop's stack; it is invalid, so that none begins. False: out of
-  /// time.
+  /// Waits until the invalid item's callout is not on the loop's stack; no other callout of it can begin. Returns false
+  /// if the deadline passes first.
   func wait(for item: ObjectIdentifier, on loop: RunLoop, _ deadline: Deadline) -> Bool {
     guard loop.isInThisProcess, loop.lock.withLock({ isOnStack(item, of: loop) }) else { return true }
     attention.add(1, ordering: .sequentiallyConsistent)
@@ -146,7 +147,8 @@ extension CalloutRecord {
     while true {
       let seen = turn.load()
       guard loop.lock.withLock({ isOnStack(item, of: loop) }) else { return true }
-      // An end that may have missed the attention is looked for again and again; else it advances the turn.
+      // If the callout's end may have missed the attention, this thread polls for it. Otherwise that end advances
+      // `turn`.
       let isOver = turn.wait(
         while: seen, isSeen ? deadline : deadline.orSoon, for: "the end of a callout on \(loop.words)")
       guard isOver || !deadline.hasPassed else { return false }
@@ -155,10 +157,10 @@ extension CalloutRecord {
 }
 
 extension RunLoop {
-  /// Whose callout is waited for.
+  /// The loop's name in the reason of a wait.
   fileprivate var words: String { isMain ? "the main loop" : "loop \(serial)" }
 
-  /// Then either sees what the other has done.
+  /// True if a test's scheduler runs the loop's thread and this one in turns: each then sees what the other has done.
   fileprivate var takesTurnsWithCaller: Bool {
     guard let turns = kernel?.turns else { return false }
     return turns === Kernel.current?.turns
@@ -168,9 +170,9 @@ extension RunLoop {
 // MARK: For RunLoopEvents and RunLoopPorts, which make callouts inside of those of their own items
 
 extension RunLoop {
-  /// As `CalloutRecord.begin`. [loop]
+  /// `CalloutRecord.begin` for this loop. - Thread: The loop's own.
   package func beginCallout(_ item: Item) { callouts.begin(item) }
 
-  /// As `CalloutRecord.end`. [loop]
+  /// `CalloutRecord.end` for this loop. - Thread: The loop's own.
   package func endCallout() { callouts.end(on: self) }
 }

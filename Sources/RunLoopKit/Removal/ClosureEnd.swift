@@ -1,8 +1,9 @@
-/// The end of an item's closure. It costs a callout nothing: who invalidates finds out whether the item's callout is on
-/// a stack, by the record that removals with an answer go by (CalloutRecord.swift), and leaves the closure to the
-/// callout's end then.
+/// The release of an invalidated item's closure. It costs callouts nothing: the thread that invalidates the item reads
+/// in the callout records (CalloutRecord.swift) whether the item's callout is on a stack. If so, the end of that
+/// callout releases the closure.
 extension RunLoop {
-  /// Once: the item is invalid and has left its modes, so that no callout of it begins. With no lock held.
+  /// Releases the closure, or leaves that to the end of the item's callout. Called once, with no lock held, when the
+  /// item is invalid and has left its modes, so no callout of it begins.
   @inline(__always)
   static func endClosure(of item: Item, _ owner: RunLoop?) {
     if LeftInCallout.isEmpty, item.onlyHost == nil { item.releaseBody() } else { endClosureInItsPlace(of: item, owner) }
@@ -22,8 +23,9 @@ extension RunLoop {
 }
 
 extension RunLoop.Item {
-  /// The loop whose thread alone may release the closure; asked while the item is a member. Nil for most, and if that
-  /// loop is not known any more: then the closure goes with the item, unless this is its thread.
+  /// The loop whose thread alone may release the closure; nil for most items. Read it while the item is a member. If
+  /// such an item is in no loop any more, this is nil too: the item then keeps its closure until it is destroyed,
+  /// unless its loop's thread invalidates it.
   @inline(__always)
   final var closureOwner: RunLoop? { onlyHost == nil ? nil : withLinks { $0.first?.host } }
 }

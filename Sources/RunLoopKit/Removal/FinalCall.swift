@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// What is called once when no callout of an item runs any more.
+/// An action that is called once, when no callout of an item runs any more.
 final class FinalCall: @unchecked Sendable {
   private let action: @Sendable () -> Void
-  /// The loops whose callouts are waited for, and one more while they are still being asked.
+  /// How many loops have the item's callout on their stacks, plus 1 while a thread still queries the loops.
   private let awaited = Atomic<Int>(1)
 
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
   func isAwaited() { awaited.add(1, ordering: .relaxed) }
 
-  /// Who asked the loops makes it in no case.
+  /// Ends the query. The querying thread never makes the call itself.
   func forget() { awaited.subtract(1, ordering: .acquiringAndReleasing) }
 
   func isOver() {
@@ -21,7 +21,7 @@ final class FinalCall: @unchecked Sendable {
 }
 
 extension CalloutRecord {
-  /// The call waits for the callout of the item on the loop's stack, if there is one.
+  /// Makes the call wait for the item's callout if that is on the loop's stack.
   func announce(_ call: FinalCall, after item: ObjectIdentifier, on loop: RunLoop) {
     guard loop.isInThisProcess else { return }
     let isAwaited = loop.lock.withLock {
@@ -32,12 +32,13 @@ extension CalloutRecord {
     guard isAwaited else { return }
     attention.add(1, ordering: .sequentiallyConsistent)
     if loop.isCurrent { return }  // the callout encloses this call
-    // The callout may have ended without having seen this.
+    // The callout may have ended without noticing the attention.
     _ = ThreadCalls.barrier()
     makeFinalCalls(on: loop, only: call)
   }
 
-  /// The call is made on the loop's thread, after a callout there, or at the end of the loop. Nothing if that has come.
+  /// Lets the loop's thread make the call, after its next callout or at the end of the loop. Does nothing if the loop
+  /// has ended.
   func handOver(_ call: FinalCall, of item: ObjectIdentifier, on loop: RunLoop) {
     guard loop.isInThisProcess else { return }
     loop.lock.withLock {
@@ -52,7 +53,7 @@ extension CalloutRecord {
     call.isAwaited()
   }
 
-  /// Of the callouts that are over; `only`: another thread's calls are not this one's to make.
+  /// Makes the calls whose callouts are over. `only`: makes just this one, since the loop's thread makes the others.
   func makeFinalCalls(on loop: RunLoop, only wanted: FinalCall? = nil) {
     var over: [AwaitedCallout] = []
     loop.lock.withLock {

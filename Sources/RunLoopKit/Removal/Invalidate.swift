@@ -1,22 +1,23 @@
 internal import Synchronization
 
-/// Removal with an answer: when a callout that runs at this moment is over.
+/// Invalidating an item, and learning when the callout that runs at this moment is over.
 extension RunLoop.Item {
-  /// Removes the item from all modes of all loops, for good. The call does not wait for a callout that runs on
-  /// another thread at this moment; `action` tells when that is over, and `invalidateAndWait` waits. A second call
-  /// does nothing but call its own action.
+  /// Removes the item from all modes of all loops, for good. The call does not wait for a callout that runs on another
+  /// thread: `action` is called when that is over, and `invalidateAndWait(timeout:)` waits for it. A second call only
+  /// calls its own action.
   ///
-  /// It releases the closure, which breaks a retain cycle between the item and what the closure captures: before it
-  /// returns, if no callout of the item runs; else the thread of the callout does, right after it [RLK-CLOSURE-1,
-  /// RLK-CLOSURE-2, RLK-CLOSURE-4, RLK-CLOSURE-5, RLK-CLOSURE-6, RLK-CLOSURE-7]. The closure of an item that
-  /// `assumeOnLoop` has made is always released on its loop's thread: if another thread invalidates the item, after
-  /// the next callout there [RLK-CLOSURE-8]. No lock is held then [RLK-CLOSURE-9].
+  /// It releases the item's closure, which breaks a retain cycle between the item and what the closure captures. If no
+  /// callout of the item runs, the closure is released before the return; otherwise the thread of the callout releases
+  /// it right after the callout [RLK-CLOSURE-1, RLK-CLOSURE-2, RLK-CLOSURE-4, RLK-CLOSURE-5, RLK-CLOSURE-6,
+  /// RLK-CLOSURE-7]. The closure of an item that `assumeOnLoop` made is always released on its loop's thread. If
+  /// another thread invalidates the item, that happens after the next callout there [RLK-CLOSURE-8]. No lock is held
+  /// during the release [RLK-CLOSURE-9].
   ///
-  /// - Parameter action: Called once, when the item's callout is not running and will not run again. On this thread
-  ///   before the return if no callout runs; else on the thread of the callout that ends last, right after it (or
-  ///   here, if it ends meanwhile) [RLK-REMOVE-4, RLK-REMOVE-5, RLK-REMOVE-7]. With no lock held. In a child of
-  ///   fork(2) that inherited the item nothing is done [RLK-REMOVE-14].
-  /// - Re-entry: Allowed, also from the item's own callout: `action` follows when that has returned.
+  /// - Parameter action: Called once, when the item's callout is not running and will not run again, with no lock held.
+  ///   If no callout runs, it is called on this thread before the return; otherwise on the thread of the callout that
+  ///   ends last, right after it, or here if the callout ends meanwhile [RLK-REMOVE-4, RLK-REMOVE-5, RLK-REMOVE-7]. In
+  ///   a child of fork(2) that inherited the item the call does nothing [RLK-REMOVE-14].
+  /// - Re-entry: Allowed, also from the item's own callout: `action` is called after that has returned.
   /// - Blocks: Not on callouts. - Complexity: O(modes).
   /// - SeeAlso: `CFRunLoopSourceInvalidate`, `CFRunLoopTimerInvalidate`, `CFRunLoopObserverInvalidate`.
   public final func invalidate(finally action: (@Sendable () -> Void)? = nil) {
@@ -29,16 +30,16 @@ extension RunLoop.Item {
     RunLoop.endClosure(of: self, owner)
   }
 
-  /// Invalidates the item and returns when its callout is not running: on no thread, and it will not run again
-  /// [RLK-REMOVE-1, RLK-REMOVE-6].
+  /// Invalidates the item, and returns when no thread runs its callout. The callout will not run again [RLK-REMOVE-1,
+  /// RLK-REMOVE-6].
   ///
-  /// Until then what the callout uses must stay; after the return it can go, and the closure is released
-  /// (`invalidate()`). Two callouts that remove each other's items in this way wait for each other for ever: pass a
-  /// timeout, or use `invalidate(finally:)` [RLK-REMOVE-8].
+  /// Keep what the callout uses until the return. The closure is released as by `invalidate(finally:)`. Two callouts
+  /// that remove each other's items in this way wait for each other for ever: pass a timeout, or use
+  /// `invalidate(finally:)` [RLK-REMOVE-8].
   /// - Parameter timeout: How long to wait; zero or less: not at all. Nil: until the callout ends.
-  /// - Throws: A `RunLoopError`: `.wouldDeadlock` from inside the item's own callout, also from runs nested in it:
-  ///   nothing was done then [RLK-REMOVE-2]. `.timedOut`: the item is invalid, and one callout still runs. `.forked` in
-  ///   a child of fork(2).
+  /// - Throws: A `RunLoopError`: `.wouldDeadlock` from inside the item's own callout, also from runs nested in it; the
+  ///   call has done nothing then [RLK-REMOVE-2]. `.timedOut`: the item is invalid, and a callout of it still runs.
+  ///   `.forked` in a child of fork(2).
   /// - Thread: Any.
   /// - Blocks: While the callout runs; not at all if none does.
   /// - Complexity: O(modes); a wait costs two system calls and a barrier in all threads.
@@ -61,7 +62,7 @@ extension RunLoop.Item {
     }
   }
 
-  /// As `invalidate(finally:)`.
+  /// `invalidate(finally:)` with an action.
   final func invalidate(calling action: @escaping @Sendable () -> Void) {
     guard !isForked else { return }
     let call = FinalCall(action)
@@ -72,11 +73,11 @@ extension RunLoop.Item {
     if isFirst { RunLoop.endClosure(of: self, owner) }
   }
 
-  /// As `invalidate()`, without the closure's end. The loops on whose stacks its callout may be; after the return none
-  /// begins anywhere.
+  /// Invalidates the item and ends its memberships, but keeps its closure. Returns the loops on whose stacks its
+  /// callout may be, and whether this is the first call. After the return no callout of the item begins.
   private final func endMemberships() -> (hosts: [RunLoop], isFirst: Bool) {
     let isFirst = validity.exchange(false, ordering: .sequentiallyConsistent)
-    // First the links, then the table: an item that leaves is entered there before its link is gone.
+    // The links first, then the table: an item that leaves a loop enters the table before its link goes.
     var hosts = withLinks { $0.hosts }
     for host in LeftInCallout.loops(of: ObjectIdentifier(self)) where !hosts.contains(where: { $0 === host }) {
       hosts.append(host)
@@ -87,18 +88,18 @@ extension RunLoop.Item {
     return (hosts, isFirst)
   }
 
-  /// Ends what must not outlive membership: the item is invalid, and has left its modes. Once.
+  /// Ends what must not outlive the item's memberships. Called once, after the invalid item has left its modes.
   final func endBelongings() {
     hasLeft()
     descriptors?.end()
   }
 
-  /// It is invalid.
+  /// Removes the invalid item from all its loops.
   final func leaveHosts() {
     var others: [RunLoop]?
     let host: HeldLoop? = withLinks { links in
       if links.hasOthers { others = links.otherHosts }
-      // The link that holds the loop may go meanwhile.
+      // Another thread may remove the link, which retains the loop.
       guard let host = links.firstHost else { return nil }
       return HeldLoop(host)
     }

@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// The items that have left a loop while their callout was on its stack: no membership leads to that loop any more, but
-/// a removal with an answer has to ask it. An entry goes when its callout ends.
+/// The items that left a loop while their callout was on its stack. No membership leads to that loop any more, but a
+/// removal that waits for callouts must query it. The end of the callout removes the entry.
 final class LeftInCallout: ProcessWideObject {
   private let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
-  /// Of the entries, to pass by an empty table.
+  /// The number of entries. Read without the lock, to skip an empty table.
   private let count = Atomic<Int>(0)
   private nonisolated(unsafe) var entries: ContiguousArray<Entry> = []
 
@@ -16,15 +16,15 @@ final class LeftInCallout: ProcessWideObject {
 
   private static let table = ProcessWide<LeftInCallout>()
 
-  /// True if no item has left a loop in its callout, that the calling thread could know of. No lock.
+  /// True if no item has left a loop in its callout, as far as the calling thread can know. Takes no lock.
   @inline(__always)
   static var isEmpty: Bool { !table.isMade || isFoundEmpty }
 
-  /// Apart, so that who finds no table saves fewer registers.
+  /// A function of its own, so that callers save fewer registers if there is no table.
   @inline(never)
   private static var isFoundEmpty: Bool { (table.existing?.count.load(ordering: .acquiring) ?? 0) == 0 }
 
-  /// Under the loop's and the item's locks, in one section with the end of the membership.
+  /// Called under the loop's and the item's locks, in the section that ends the membership.
   @inline(never)
   static func insert(_ item: ObjectIdentifier, of loop: RunLoop) {
     let table = table.current(LeftInCallout.init)
@@ -36,13 +36,13 @@ final class LeftInCallout: ProcessWideObject {
     }
   }
 
-  /// The loops that have the item's callout, or had it a moment ago.
+  /// The loops that the item left in its callout. The callout may have ended a moment ago.
   static func loops(of item: ObjectIdentifier) -> [RunLoop] {
     guard let table = table.existing else { return [] }
     return table.lock.withLock { table.entries.filter { $0.item == item }.map(\.loop) }
   }
 
-  /// Takes out what has no callout on the loop's stack any more; how many. [loop]
+  /// Removes the loop's entries whose callouts have ended, and returns how many. - Thread: The loop's own.
   static func take(of loop: RunLoop) -> Int {
     guard let table = table.existing else { return 0 }
     let over = loop.lock.withLock {
