@@ -1,48 +1,49 @@
 internal import Synchronization
 
-/// The time of what is on the stack: callouts and runs. [loop]
+/// The times of the callouts and runs on the stack. - Thread: The loop's own.
 struct CalloutTimes {
-  /// For each that is timed when it began, and what the ones inside of it have taken; the innermost one's last.
+  /// For each timed callout or run: when it began, and how long the ones inside it took. The innermost last.
   private var enclosed: ContiguousArray<(began: UInt64, inside: UInt64)> = []
   fileprivate var isReporting = false
-  /// Which item was called in the place of the one whose turn it was.
+  /// The item that was called instead of the one whose turn it was.
   fileprivate var substitute: RunLoop.Item?
 
   fileprivate var isTiming: Bool { !enclosed.isEmpty }
   var count: Int { enclosed.count }
 
-  /// Those of a run that was left are over, and count for nobody.
+  /// Drops the callouts and runs of a run that was left without a return. Nothing is counted for them.
   mutating func endLeft(behind base: Int) {
     enclosed.removeSubrange(min(base, enclosed.count)...)
     isReporting = false
     substitute = nil
   }
 
-  /// When it has begun, which is never 0.
+  /// Begins to time a callout or a run, and returns the time, which is never 0.
   fileprivate mutating func begin() -> UInt64 {
     let now = max(Kernel.now(), 1)
     enclosed.append((now, 0))
     return now
   }
 
-  /// What has begun then is over: how long it has taken without what was inside of it.
+  /// Ends the timing that began at `began`. Returns the time taken, without that of the callouts and runs inside.
   fileprivate mutating func end(_ began: UInt64) -> UInt64 {
     let now = Kernel.now()
     let total = now > began ? now - began : 0
     var ended = enclosed.popLast()
-    while let left = ended, left.began != began { ended = enclosed.popLast() }  // inside of it, and left
+    while let left = ended, left.began != began { ended = enclosed.popLast() }  // drops calls inside that were left
     let inside = ended?.inside ?? 0
     if let last = enclosed.indices.last { enclosed[last].inside += total }
     return total > inside ? total - inside : 0
   }
 }
 
-/// Times a callout or a run, if the loop reports slow ones. Created directly before it. [loop]
+/// Times a callout or a run if the loop reports slow callouts. Create it directly before the call. - Thread: The loop's
+/// own.
 struct CalloutTiming {
-  /// When it began; 0: it is not timed.
+  /// When the call began; 0: it is not timed.
   private let began: UInt64
 
-  /// Of what is not counted, or later.
+  /// For a call that is not counted, or is counted later.
   @inline(__always)
   init(on loop: RunLoop) {
     guard let counters = loop.counters else {
@@ -67,17 +68,18 @@ struct CalloutTiming {
     counters.pointee.slowLimit.load(ordering: .relaxed) == Time.forever ? 0 : loop.owner.times.begin()
   }
 
-  /// Ends the timing without a report: it was a run, or no user code was called.
+  /// Ends the timing without a report: the call was a run, or called no user code.
   @inline(__always)
   func end(on loop: RunLoop) { if began != 0 { endUntold(on: loop) } }
 
-  /// The callout is over, and so is its record. With no lock held. No mode: the one in which the loop runs.
+  /// Ends the timing of a callout, and reports the callout if it was slow. Called after the end of its record, with no
+  /// lock held. `mode`: nil stands for the mode in which the loop runs.
   @inline(__always)
   func end(_ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, in mode: ModePointer? = nil, on loop: RunLoop) {
     if began != 0 { endTimed(item, kind, mode, on: loop) }
   }
 
-  /// The kind is the item's.
+  /// As above, with the kind of the item.
   @inline(__always)
   func end(_ item: RunLoop.Item, on loop: RunLoop) { if began != 0 { endTimed(item, item.kind.called, nil, on: loop) } }
 
@@ -112,7 +114,7 @@ extension RunLoop.Item.Kind {
 }
 
 extension CalloutTiming {
-  /// A callout of the loop has taken so much. [loop]
+  /// Reports a slow callout, unless it was made by the reporter. - Thread: The loop's own.
   fileprivate static func report(
     _ taken: UInt64, _ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, _ mode: ModePointer?, on loop: RunLoop
   ) {
@@ -122,7 +124,7 @@ extension CalloutTiming {
     }
     guard let reporter else { return }
     loop.owner.times.isReporting = true
-    let timing = CalloutTiming(on: loop)  // of whose time it is no part
+    let timing = CalloutTiming(on: loop)  // so the enclosing callout's time leaves the reporter out
     let name = item.map { $0.label ?? $0.description } ?? (kind == .mainQueue ? "main queue" : "block")
     let slow = RunLoop.SlowCallout(
       kind: kind, name: name, mode: mode ?? .default, duration: Duration(nanoseconds: taken))
@@ -135,6 +137,7 @@ extension CalloutTiming {
 // MARK: For RunLoopEvents and RunLoopPorts, which make callouts inside of those of their own items
 
 extension RunLoop {
-  /// Another item than the one whose turn it was has been called; nothing if that is not timed. [loop]
+  /// Notes that another item was called instead of the one whose turn it was; does nothing if that call is not timed. -
+  /// Thread: The loop's own.
   package func hasCalled(_ substitute: Item) { if owner.times.isTiming { owner.times.substitute = substitute } }
 }

@@ -1,36 +1,36 @@
 internal import Synchronization
 
-/// The statistics of a loop, which its thread changes and any thread may read. Without locks: each count is one word,
-/// and a reader reads the times again if the owner has changed them meanwhile.
+/// The counters of a loop. The loop's thread changes them, and any thread may read them. They need no lock: each count
+/// is one word, and a reader repeats its reading of the times if the owner changed them meanwhile.
 struct Counters: ~Copyable {
-  /// What is counted; the raw value is its place.
+  /// What is counted; the raw value is the place of its word.
   enum Counter: Int, CaseIterable {
     case runs, passes, sleeps, spuriousWakes, timersFired, wakesSaved, sourcesPerformed, portCallouts, mainQueueTurns
     case blocksPerformed
-    /// In nanoseconds; of what is over.
+    /// In nanoseconds; of runs and sleeps that are over.
     case runTime, sleepTime
 
     static let count = allCases.count
   }
 
   struct Times {
-    /// Up to now, in nanoseconds.
+    /// In nanoseconds, until now.
     let run: UInt64
     let sleep: UInt64
   }
 
   private let words: UnsafeMutablePointer<Atomic<UInt64>>
-  /// Odd while the times change.
+  /// Odd while the owner changes the times.
   private let sequence = Atomic<UInt64>(0)
-  /// When the outermost run began, or was first counted; 0 outside of runs.
+  /// When the outermost run began, or when counting began in it; 0 outside of runs.
   private let runBegan = Atomic<UInt64>(0)
-  /// Callouts that take longer are reported, in nanoseconds; `forever`: none is timed.
+  /// Callouts that take longer than this, in nanoseconds, are reported; `forever`: no callout is timed.
   let slowLimit = Atomic<UInt64>(Time.forever)
-  /// 0 while the loop does not sleep.
+  /// When the loop fell asleep; 0 while it does not sleep.
   private let sleepBegan = Atomic<UInt64>(0)
-  /// When it last fell asleep in the pass that runs; never: it has not.
+  /// When the loop last fell asleep in the current pass; `forever`: it has not slept in it.
   private let lastSleep = Atomic<UInt64>(Time.forever)
-  /// Counting was off for a while: the beginnings of a run and a sleep that were noted before do not count.
+  /// Set if counting was off for a while: the noted beginnings of a run and of a sleep are not valid any more.
   private let hasRestarted = Atomic<Bool>(false)
 
   init() {
@@ -45,7 +45,7 @@ struct Counters: ~Copyable {
 
   private subscript(counter: Counter) -> UInt64 { words[counter.rawValue].load(ordering: .relaxed) }
 
-  /// What was counted up to now, by counter. - Parameter kernel: The loop's.
+  /// What was counted until now, by counter. - Parameter kernel: The loop's.
   func figures(_ kernel: Kernel?) -> [Int] {
     var figures = (0..<Counter.count).map { Int(truncatingIfNeeded: words[$0].load(ordering: .relaxed)) }
     let times = times(kernel)
@@ -54,16 +54,16 @@ struct Counters: ~Copyable {
     return figures
   }
 
-  /// [loop]
+  /// - Thread: The loop's own.
   func add(_ count: UInt64, to counter: Counter) {
     let word = words + counter.rawValue
     word.pointee.store(word.pointee.load(ordering: .relaxed) &+ count, ordering: .relaxed)
   }
 
-  /// The counting begins, perhaps again. Any thread, before the owner knows that it counts.
+  /// Begins to count, perhaps again. Any thread calls this, before the owner sees that it has to count.
   func restart() { hasRestarted.store(true, ordering: .releasing) }
 
-  /// [loop]
+  /// - Thread: The loop's own.
   @inline(__always)
   private func forgetInterruption() {
     guard hasRestarted.load(ordering: .relaxed) else { return }
@@ -75,7 +75,7 @@ struct Counters: ~Copyable {
     lastSleep.store(Time.forever, ordering: .relaxed)
   }
 
-  /// [loop]
+  /// - Thread: The loop's own.
   func passBegins() {
     forgetInterruption()
     add(1, to: .passes)
@@ -83,7 +83,7 @@ struct Counters: ~Copyable {
     if runBegan.load(ordering: .relaxed) == 0 { change { runBegan.store(Kernel.now(), ordering: .relaxed) } }
   }
 
-  /// The outermost one. [loop]
+  /// Called when the outermost run ends. - Thread: The loop's own.
   func runEnds() {
     forgetInterruption()
     let began = runBegan.load(ordering: .relaxed)
@@ -94,31 +94,31 @@ struct Counters: ~Copyable {
     }
   }
 
-  /// [loop]
+  /// - Thread: The loop's own.
   func sleepBegins() {
     forgetInterruption()
     let now = Kernel.now()
     change {
-      // Counted from the middle of a pass on: no sleep without a run.
+      // If counting began in the middle of a pass, the run begins now: there is no sleep without a run.
       if runBegan.load(ordering: .relaxed) == 0 { runBegan.store(now, ordering: .relaxed) }
       sleepBegan.store(now, ordering: .relaxed)
       lastSleep.store(now, ordering: .relaxed)
     }
   }
 
-  /// [loop]
+  /// - Thread: The loop's own.
   func sleepEnds() {
     forgetInterruption()
     add(1, to: .sleeps)
     let began = sleepBegan.load(ordering: .relaxed)
-    guard began != 0 else { return }  // counted from the middle of a sleep on
+    guard began != 0 else { return }  // counting began in the middle of the sleep
     change {
       add(Kernel.now() &- began, to: .sleepTime)
       sleepBegan.store(0, ordering: .relaxed)
     }
   }
 
-  /// When it last fell asleep in this pass; never: it has not. [loop]
+  /// When the loop last fell asleep in this pass; `forever`: it has not slept in it. - Thread: The loop's own.
   var lastSleepBegan: UInt64 { lastSleep.load(ordering: .relaxed) }
 
   private func change(_ body: () -> Void) {
@@ -149,16 +149,16 @@ struct Counters: ~Copyable {
 // MARK: Counting
 
 extension RunLoop {
-  /// The loop counts, for its statistics or to time callouts.
+  /// True if the loop counts, for its statistics or to time callouts.
   package var isCounting: Bool { activeCounters.load(ordering: .relaxed) != 0 }
 
-  /// Lets the owner count, or not, from its next step on. Under the lock.
+  /// Makes the owner count, or stop counting, from its next step on. Under the lock.
   func settleCounters(_ extras: LoopExtras) {
     let counters = extras.isCounting ? extras.makeCounters() : nil
     activeCounters.store(UInt(bitPattern: counters), ordering: .releasing)
   }
 
-  /// Nil while nothing is to be counted or timed. [loop]
+  /// Nil while the loop neither counts nor times. - Thread: The loop's own.
   @inline(__always)
   var counters: UnsafeMutablePointer<Counters>? {
     UnsafeMutablePointer(bitPattern: activeCounters.load(ordering: .acquiring))

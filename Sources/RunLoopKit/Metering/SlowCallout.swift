@@ -1,15 +1,15 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// A callout that has taken longer than `reportSlowCallouts(longerThan:to:)` allows.
+  /// A callout that took longer than the limit of `reportSlowCallouts(longerThan:to:)`.
   public struct SlowCallout: Hashable, Sendable, CustomStringConvertible {
     /// What was called.
     public enum Kind: Hashable, Sendable {
-      /// A block, also one for when the loop is idle.
+      /// A block, also one of `performWhenIdle`.
       case block
       /// A signalled source.
       case source
-      /// A port, with a message; also a connection between processes, with what it does for itself.
+      /// A port, with a message; also a connection between processes, for the connection's own work.
       case port
       /// A port source.
       case portSource
@@ -17,9 +17,9 @@ extension RunLoop {
       case descriptorSource
       /// A signal source, a child source, a file watch or a memory pressure source.
       case eventSource
-      /// A timer; also what delays and patterns do by timers.
+      /// A timer; also delays and patterns that use a timer.
       case timer
-      /// An observer; also what patterns do by observers.
+      /// An observer; also patterns that use an observer.
       case observer
       /// A turn of the main dispatch queue.
       case mainQueue
@@ -29,30 +29,31 @@ extension RunLoop {
     public let kind: Kind
     /// The item's label, or its description if it has none; "block"; "main queue".
     public let name: String
-    /// The mode in which the loop has called it.
+    /// The mode in which the loop made the callout.
     public let mode: Mode
-    /// What it has taken itself, waits for other threads and the kernel included; runs that it has begun, and callouts
-    /// inside of it, are left out.
+    /// The callout's own time, including its waits for other threads and for the kernel. Runs that it began, and
+    /// callouts inside it, are left out.
     public let duration: Duration
 
-    /// All of it in a line.
+    /// Name, duration and mode in one line.
     public var description: String { "\(name) took \(duration) in mode \(mode.rawValue)" }
   }
 }
 
 extension RunLoop {
   /// Makes the loop report callouts that take longer than a limit, from its next callout on. A second call replaces the
-  /// limit and the reporter; a callout that runs meanwhile may be reported to either.
+  /// limit and the reporter. A callout that runs during the call may be reported to either reporter.
   ///
-  /// The loop reports callouts of items, blocks and the main dispatch queue, each once, after it has returned; a
-  /// callout that never returns is not reported. Only the callout's own time counts: a run that it begins does not, and
-  /// the callouts of that run are reported by themselves. A one-shot timer is invalid when it is reported.
+  /// The loop reports callouts of items, blocks and the main dispatch queue, each once, after the callout has returned;
+  /// it does not report a callout that never returns. Only the callout's own time counts. A run that the callout begins
+  /// does not count, and the loop reports the callouts of that run separately. A one-shot timer is invalid when it is
+  /// reported.
   /// - Parameters:
-  ///   - limit: On the suspending clock. Zero or less: every callout that the clock has seen.
-  ///   - reporter: Called on the loop's thread, without a lock, before the next callout. Callouts of a run that the
+  ///   - limit: On the suspending clock. Zero or less: every callout that takes measurable time is reported.
+  ///   - reporter: Called on the loop's thread, with no lock held, before the next callout. Callouts of a run that the
   ///     reporter begins are not reported.
-  /// - Thread: Any. A loop that has ended, or was inherited through fork(2): nothing.
-  /// - Complexity: A callout costs two readings of the clock, and so does a run. A loop that does not report pays a
+  /// - Thread: Any. On a loop that has ended, or was inherited through fork(2), the call does nothing.
+  /// - Complexity: Each callout and each run costs two more readings of the clock. A loop that does not report pays a
   ///   load and a comparison.
   /// - SeeAlso: `stopReportingSlowCallouts()`, `statistics`.
   public func reportSlowCallouts(
@@ -61,7 +62,7 @@ extension RunLoop {
     setReporter(reporter, limit: limit.nanosecondsRoundedUp)
   }
 
-  /// Stops the reports; a call of the reporter may still run. Thread: any.
+  /// Stops the reports. A call of the reporter may still be running after the return. - Thread: Any.
   public func stopReportingSlowCallouts() { setReporter(nil, limit: Time.forever) }
 
   private func setReporter(_ reporter: (@Sendable (SlowCallout) -> Void)?, limit: UInt64) {
@@ -77,6 +78,6 @@ extension RunLoop {
       settleCounters(extras)
       return previous
     }
-    withExtendedLifetime(previous) {}  // its release may be user code: not under the lock
+    withExtendedLifetime(previous) {}  // released without the lock, since that may call user code
   }
 }

@@ -1,21 +1,21 @@
 extension RunLoop {
-  /// What a loop has done while its `collectsStatistics` was true.
+  /// What a loop has done while `collectsStatistics` was true.
   public struct Statistics: Hashable, Sendable, CustomStringConvertible {
     private static let zeros = [Int](repeating: 0, count: Counters.Counter.count)
-    /// By counter.
+    /// The figures, in the order of `Counters.Counter`.
     private var figures = Statistics.zeros
 
     /// Runs begun, nested ones included.
     public var runs: Int { self[.runs] }
     /// Passes begun.
     public var passes: Int { self[.passes] }
-    /// How often the loop has slept, and was woken: by an event, a wake, or a limit.
+    /// How often the loop has slept and was woken by an event, a wake or a time limit.
     public var sleeps: Int { self[.sleeps] }
-    /// How many of the sleeps ended with nothing to serve, so that the loop slept again without a pass.
+    /// How many sleeps ended with nothing to serve, so that the loop slept again without a pass.
     public var spuriousWakes: Int { self[.spuriousWakes] }
     /// Timers called.
     public var timersFired: Int { self[.timersFired] }
-    /// Wakes that tolerances have saved: dates of tolerant timers that fired at another date's expiry.
+    /// Wakes that tolerances have saved: dates of tolerant timers that fired when another date expired.
     public var wakesSaved: Int { self[.wakesSaved] }
     /// Signalled sources called.
     public var sourcesPerformed: Int { self[.sourcesPerformed] }
@@ -25,7 +25,7 @@ extension RunLoop {
     public var mainQueueTurns: Int { self[.mainQueueTurns] }
     /// Blocks called.
     public var blocksPerformed: Int { self[.blocksPerformed] }
-    /// The time in runs, sleeps included; for a run that has not returned, until now.
+    /// The time in runs, sleeps included. A run that has not returned counts until now.
     public var runTime: Duration { .nanoseconds(self[.runTime]) }
     /// The time asleep in runs.
     public var sleepTime: Duration { .nanoseconds(self[.sleepTime]) }
@@ -36,7 +36,7 @@ extension RunLoop {
 
     private subscript(counter: Counters.Counter) -> Int { figures[counter.rawValue] }
 
-    /// The time in runs and not asleep.
+    /// The time in runs without the time asleep.
     public var busyTime: Duration { runTime - sleepTime }
 
     /// The difference of two readings: `loop.statistics - before`.
@@ -52,7 +52,7 @@ extension RunLoop {
       return combined
     }
 
-    /// All of it in a line.
+    /// All figures in one line.
     public var description: String {
       "runs \(runs), passes \(passes), sleeps \(sleeps) (\(spuriousWakes) spurious), timers \(timersFired) "
         + "(\(wakesSaved) wakes saved), sources \(sourcesPerformed), ports \(portCallouts), "
@@ -62,11 +62,11 @@ extension RunLoop {
 
   /// Whether the loop counts what it does. False at first.
   ///
-  /// Setting it to true starts from zero, from the loop's next step on; setting it to false ends the counting and its
-  /// cost from the next step on [RLK-STAT-2]. `statistics` then keeps the last figures until `resetStatistics()` or
-  /// the next start. A step costs one load if the loop does not count; if it does, it costs some stores, and each sleep
-  /// costs two readings of the clock. Setting the value that it has changes nothing.
-  /// - Thread: Any. Of a loop that has ended it is false, and setting it does nothing. - Blocks: No. - Throws: Nothing.
+  /// Setting it to true starts from zero, from the loop's next step on. Setting it to false ends the counting and its
+  /// cost, from the next step on [RLK-STAT-2]; `statistics` then keeps the last figures until `resetStatistics()` or
+  /// the next start. Setting the value that it has changes nothing. If the loop does not count, each step costs one
+  /// load; if it does, each step costs some stores and each sleep two readings of the clock.
+  /// - Thread: Any. On a loop that has ended it is false, and setting it does nothing. - Blocks: No. - Throws: Nothing.
   public var collectsStatistics: Bool {
     get { isUsable && lock.withLock { state.extras?.isCollecting ?? false } }
     set {
@@ -85,11 +85,11 @@ extension RunLoop {
     }
   }
 
-  /// What the loop has done since `collectsStatistics` became true or `resetStatistics()` was last called; while the
-  /// loop does not count, what it had done when it stopped counting, or when its thread ended [RLK-STAT-3]. Each number
-  /// was true at some moment of the reading; they need not be of the same moment.
+  /// What the loop has done since `collectsStatistics` became true or `resetStatistics()` was last called. If the loop
+  /// does not count, these are the figures of the moment when it stopped counting or when its thread ended
+  /// [RLK-STAT-3]. Each number was true at some moment of the reading, but not all at the same moment.
   ///
-  /// - Thread: Any; the loop does not wait for it.
+  /// - Thread: Any; the loop does not wait for the reader.
   public var statistics: Statistics {
     guard isInThisProcess else { return Statistics() }
     return lock.withLock { state.extras?.statistics(kernel) ?? Statistics() }
@@ -97,8 +97,8 @@ extension RunLoop {
 
   /// Sets the statistics to zero.
   ///
-  /// - Returns: What they were. If two threads call it, each count is in one of the two answers.
-  /// - Thread: Any; the loop does not wait for it.
+  /// - Returns: The figures before. If two threads call it, each count is in one of the two results.
+  /// - Thread: Any; the loop does not wait for the caller.
   @discardableResult
   public func resetStatistics() -> Statistics {
     guard isInThisProcess else { return Statistics() }
