@@ -1,26 +1,26 @@
 extension RunLoop {
   /// The loop as text: its state, the common modes and their items, and for each mode its name, port set, timer port,
-  /// what keeps it from being finished, sources, port sources, observers and timers, and how far off its deadlines are.
-  /// From any thread, without waiting for a callout [RLK-TEXT-1, RLK-TEXT-2, RLK-TEXT-5].
+  /// what keeps it from being finished, sources, port sources, observers and timers, and the time until its deadlines.
+  /// - Thread: Any; does not wait for a callout [RLK-TEXT-1, RLK-TEXT-2, RLK-TEXT-5].
   public var description: String {
     guard isInThisProcess else { return "<RunLoop of the parent process>" }
     guard !hasEnded else { return "<RunLoop, ended>" }
     let snapshot = lock.withLock { LoopSnapshot(self) }
-    // Items describe themselves with the help of user code: outside the lock.
+    // Items call user code to describe themselves, so the lock is not held.
     return snapshot.text
   }
 }
 
-/// What a description needs, taken under the lock.
+/// The data of a description, copied under the lock.
 private struct LoopSnapshot {
   struct Mode {
     let name: String
     let isCommon: Bool
     let portSet: Int32?
-    /// Why its waits fail; 0: they do not.
+    /// The error with which its waits fail; 0: they succeed.
     let waitFailure: Int32
     let timerPort: String
-    /// On other clocks.
+    /// Of the timers on other clocks.
     let otherTimerPorts: [String]
     let sources: [RunLoop.Item]
     let ports: [RunLoop.Item]
@@ -122,7 +122,7 @@ extension LoopSnapshot.Mode {
     hardDeadline = own?.heap.wakeAt ?? Time.forever
   }
 
-  /// Rule 2.
+  /// What keeps the mode from being finished (rule 2), in words.
   private static func keepers(of mode: ModePointer, _ loop: RunLoop) -> [String] {
     let messagePorts = mode.messages.count
     let watched = mode.counts.ports - mode.counts.connections - messagePorts
@@ -132,7 +132,7 @@ extension LoopSnapshot.Mode {
     ]
     let items = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
     let background = mode.counts.background.count
-    // They are among those counts, and keep nothing.
+    // Background members are among those counts, but keep nothing.
     var all =
       background == 0
       ? items : mode.counts.hasNoItems ? [] : items + ["of which \(background) in the background keep nothing"]

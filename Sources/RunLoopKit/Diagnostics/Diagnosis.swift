@@ -1,13 +1,13 @@
 internal import RunLoopLibc
 internal import Synchronization
 
-/// What is said, from all floors.
+/// Reports what no call can throw, for all parts of the library.
 package enum Diagnosis {
   static let settings = DiagnosisSettings()
 
   static var tellsHints: Bool { settings.tells(.hint) }
 
-  /// Each text once. With no lock held.
+  /// Reports a hint, each text once. With no lock held.
   @inline(never)
   static func hint(_ text: @autoclosure () -> String) {
     guard tellsHints else { return }
@@ -15,13 +15,13 @@ package enum Diagnosis {
     if settings.isNew(text) { tell(.hint, text) }
   }
 
-  /// With no lock held.
+  /// Reports a warning. With no lock held.
   package static func warn(_ text: String) { tell(.warning, text) }
 
-  /// Where a lock is held, or may be: a handler is called by a thread of its own.
+  /// Reports a warning if the caller holds a lock, or may hold one. A thread of its own calls the handler.
   package static func warnLocked(_ text: String) {
     guard settings.tells(.warning), settings.hasHandler else { return tell(.warning, text) }
-    guard settings.append(text) else { return }  // the thread that tells comes to it
+    guard settings.append(text) else { return }  // the delivering thread takes it
     if !startTelling() { while let text = settings.takeUntold() { StandardError.write(line(text)) } }
   }
 
@@ -31,7 +31,7 @@ package enum Diagnosis {
     handler(level, inOneLine(text))
   }
 
-  /// Names in it are the program's, and may have anything in them.
+  /// Escapes control characters: names come from the program, and may have any characters in them.
   private static func inOneLine(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return text }
     return text.unicodeScalars.reduce(into: "") { line, scalar in
@@ -41,7 +41,7 @@ package enum Diagnosis {
 
   private static func line(_ text: String) -> String { "RunLoopKit: \(inOneLine(text))\n" }
 
-  /// False if there is no room for a thread.
+  /// Starts a thread that delivers reports. Returns false if the system refuses it.
   private static func startTelling() -> Bool {
     var (attributes, thread, all, before) = (pthread_attr_t(), pthread_t(), sigset_t(), sigset_t())
     pthread_attr_init(&attributes)
@@ -54,17 +54,17 @@ package enum Diagnosis {
   }
 }
 
-/// The main function of the thread that tells what was found under a lock.
+/// The main function of the thread that delivers reports which were made under a lock.
 private func tellUntold(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   while let text = Diagnosis.settings.takeUntold() { Diagnosis.warn(text) }
   return nil
 }
 
-/// What is set, and what was said.
+/// The program's settings, the hints that were reported, and the warnings that wait for a thread.
 final class DiagnosisSettings: @unchecked Sendable {
   private typealias Level = RunLoop.Diagnostics.Level
 
-  /// Of different hints: a program that makes up names does not fill the memory.
+  /// The most different hints that are reported: a program that makes up names must not fill the memory.
   private static let most = 1000
   private static let silence: Int32 = 2
 
@@ -73,7 +73,7 @@ final class DiagnosisSettings: @unchecked Sendable {
   private var handler: (@Sendable (RunLoop.Diagnostics.Level, String) -> Void)?
   private var hints: Set<String> = []
   private var untold: [String] = []
-  /// The process in which a thread tells them; 0: none does.
+  /// The process in which a thread delivers `untold`; 0: no thread does.
   private var teller: UInt32 = 0
 
   init() {
@@ -95,7 +95,7 @@ final class DiagnosisSettings: @unchecked Sendable {
         least.store(newValue.level.map(Self.rank) ?? Self.silence, ordering: .relaxed)
         swap(&self.handler, &handler)
       }
-      withExtendedLifetime(handler) {}  // what the one before held is released without the lock
+      withExtendedLifetime(handler) {}  // releases what the previous handler held, without the lock
     }
   }
 
@@ -109,7 +109,7 @@ final class DiagnosisSettings: @unchecked Sendable {
     lock.withLock { hints.count < Self.most && hints.insert(hint).inserted }
   }
 
-  /// True if nobody tells them yet: the caller sees to it.
+  /// Adds a text. Returns true if no thread delivers the texts yet: the caller must start one.
   func append(_ text: String) -> Bool {
     lock.withLock {
       untold.append(text)
@@ -118,7 +118,7 @@ final class DiagnosisSettings: @unchecked Sendable {
     }
   }
 
-  /// Nil: there is none, and the caller tells no more.
+  /// Takes the next text. Nil: there is none, and the calling thread stops delivering.
   func takeUntold() -> String? {
     lock.withLock {
       if untold.isEmpty { teller = 0 }

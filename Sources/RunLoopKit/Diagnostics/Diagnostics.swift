@@ -1,41 +1,41 @@
 extension RunLoop {
-  /// What RunLoopKit says where no call could throw it, and who is told.
+  /// What RunLoopKit reports where no call can throw it, and to whom.
   public struct Diagnostics: Sendable {
-    /// What a text is about.
+    /// How serious a report is.
     public enum Level: Sendable {
-      /// A call has ignored something, or has taken a value for another one, without an error: an item that was not
-      /// added, a run of a mode that does not exist [RLK-DIAG-2, RLK-DIAG-3]. Each is said once. For development and
-      /// tests: it is no mistake everywhere.
+      /// A call ignored something, or used another value than it was given, without an error: for example an item that
+      /// was not added, or a run of a mode that does not exist [RLK-DIAG-2, RLK-DIAG-3]. Each hint is reported once.
+      /// Hints are for development and tests, since what they report may be intended.
       case hint
-      /// Something that was asked for will not happen, or other code has closed what is the library's.
+      /// Something that the program asked for will not happen, or other code has closed a descriptor of the library.
       case warning
     }
 
-    /// What is said: that level and those above it. Nil: nothing. - Thread: Any.
+    /// The lowest level that is reported; nil: nothing is reported. - Thread: Any.
     public var level: Level?
 
-    /// Is given each text, which is one line without its end: control characters of names in it are escaped
-    /// [RLK-DIAG-8]. Nil: standard error gets it, with "RunLoopKit: " in front of it.
+    /// Called with the text of each report: one line, without a newline. Control characters in names are escaped
+    /// [RLK-DIAG-8]. Nil: RunLoopKit writes the line to standard error, beginning with "RunLoopKit: ".
     ///
-    /// - Thread: Any: the one whose call is reported, or one that only tells it. - Re-entry: It may call everything; no
-    ///   lock is held [RLK-DIAG-7].
+    /// - Thread: Any: the thread whose call is reported, or one that only delivers reports. - Re-entry: The handler may
+    ///   call everything; no lock is held [RLK-DIAG-7].
     public var handler: (@Sendable (Level, String) -> Void)?
 
-    /// Warnings, on standard error. - Thread: Any. `handler`: any, as the property.
+    /// By default, warnings on standard error. - Thread: Any. `handler` is called on any thread.
     public init(level: Level? = .warning, handler: (@Sendable (Level, String) -> Void)? = nil) {
       self.level = level
       self.handler = handler
     }
   }
 
-  /// What RunLoopKit says, and who is told [RLK-DIAG-7].
+  /// What RunLoopKit reports, and to whom [RLK-DIAG-7].
   ///
-  /// At first warnings, on standard error; hints as well if the environment has `RUNLOOPKIT_DIAGNOSTICS` with anything
-  /// but nothing or `0`. One line is written to standard error whoever is told: that a wake could not be written, which
-  /// a signal handler may have asked for.
+  /// At first RunLoopKit writes warnings to standard error, and hints too if the environment variable
+  /// `RUNLOOPKIT_DIAGNOSTICS` is set and neither empty nor `0`. One report goes to standard error even if there is a
+  /// handler: that a wake could not be written, since a signal handler may have asked for the wake.
   /// - Thread: Any.
-  /// - Blocks: A text, as its handler, or as write(2) to standard error, in the call that is reported.
-  /// - Complexity: A call pays nothing where all is well, and a load where a hint would be said [RLK-DIAG-1].
+  /// - Blocks: The call that is reported waits for the handler, or for write(2) to standard error.
+  /// - Complexity: A call pays nothing if all is well, and one load where it would report a hint [RLK-DIAG-1].
   public static var diagnostics: Diagnostics {
     get { Diagnosis.settings.value }
     set { Diagnosis.settings.value = newValue }

@@ -1,7 +1,7 @@
-// What `diagnostics` says of calls.
+// The hints that explain why a call did nothing.
 
 extension RunLoop {
-  /// `add(_:to:)` has answered false. Nothing is said of an item that is there already.
+  /// Reports why `add(_:to:)` returned false. Reports nothing about an item that is a member already.
   @inline(never)
   func explainIgnored(_ item: Item, _ mode: Mode) {
     guard Diagnosis.tellsHints else { return }
@@ -19,7 +19,7 @@ extension RunLoop {
     }
   }
 
-  /// A run is finished before its first pass.
+  /// Reports why a run is finished before its first pass.
   @inline(never)
   func explainFinished(_ name: Mode) {
     guard Diagnosis.tellsHints, name != .common else { return }
@@ -42,7 +42,7 @@ extension RunLoop {
 }
 
 extension RunLoop.Item {
-  /// Kind and label: nothing that differs from one call to the next.
+  /// Kind and label. Each text is reported once, so it must not differ from one call to the next.
   fileprivate final var nameForDiagnostics: String {
     let name =
       switch kind {
