@@ -1,5 +1,5 @@
-/// The record of the items that were added to the common modes (rule 52): one of those that count as one. Guarded by
-/// the loop's lock.
+/// The record of the items that were added to the common modes (rule 52). Of sources that equal each other it has one.
+/// Guarded by the loop's lock.
 struct CommonItems: ~Copyable {
   private var items: [UInt: Entry] = [:]
 
@@ -8,10 +8,10 @@ struct CommonItems: ~Copyable {
     let stamp: UInt64
   }
 
-  /// In the order of adding.
+  /// The items in the order of adding.
   var all: [RunLoop.Item] { items.values.sorted { $0.stamp < $1.stamp }.map(\.item) }
 
-  /// False if it, or what counts as it, is recorded already.
+  /// Records the item. Returns false if the item or an equal source is recorded already.
   mutating func insert(_ item: RunLoop.Item, on loop: RunLoop) -> Bool {
     guard items[item.equality] == nil else { return false }
     let stamp = loop.nextStamp()
@@ -25,7 +25,7 @@ struct CommonItems: ~Copyable {
     item.unlinkRecord(of: loop)
   }
 
-  /// Its link is gone already. False if it is not recorded.
+  /// Erases the record of an item whose link is gone already. Returns false if the item is not recorded.
   @discardableResult
   mutating func forget(_ item: RunLoop.Item, of loop: RunLoop) -> Bool {
     guard self.item(equalTo: item) === item else { return false }
@@ -33,6 +33,6 @@ struct CommonItems: ~Copyable {
     return true
   }
 
-  /// What counts as the item: itself, or an equal source.
+  /// The recorded item that equals this one: itself, or an equal source.
   func item(equalTo item: RunLoop.Item) -> RunLoop.Item? { items[item.equality]?.item }
 }

@@ -1,9 +1,9 @@
 extension RunLoop {
   /// Makes a mode common for good: it receives all items of the common modes, now and later.
   ///
-  /// The mode itself is created when it gets an item. If the system refuses an item, for lack of a descriptor, the loop
-  /// reports that (`diagnostics`), and the next `add(_:to: .common)` of the item tries again [RLK-FAULT-2]. `.common`
-  /// is ignored.
+  /// The loop creates the mode when the mode gets an item. If the system refuses an item for lack of a descriptor, the
+  /// loop reports that (`diagnostics`), and the next `add(_:to: .common)` of the item tries again [RLK-FAULT-2].
+  /// `.common` is ignored.
   /// - Thread: Any. - Blocks: No. - Complexity: O(items of the common modes). - SeeAlso: `CFRunLoopAddCommonMode`.
   public func addCommonMode(_ mode: Mode) {
     guard isUsable, mode != .common else { return }
@@ -12,9 +12,9 @@ extension RunLoop {
     for item in scheduled {
       item.doubtReadiness(outside: self)
       item.hooks?.entered(mode, of: self)
-      if item.isInvalidated { detach(item) }  // invalidated meanwhile: it may have missed this membership
+      if item.isInvalidated { detach(item) }  // if invalidated meanwhile, it may have missed this membership
     }
-    // At last: who is told may leave by an exception.
+    // Last, since the handler of `diagnostics` may leave by an exception.
     for (item, error) in refused {
       Diagnosis.warn("addCommonMode(\"\(mode)\") could not add \(item): \(error)")
     }
@@ -28,9 +28,9 @@ extension RunLoop {
     let items = state.commonItems.all
     guard let mode = items.isEmpty ? state.mode(name) : state.makeMode(name) else { return }
     mode.isCommon = true
-    try? mode.insertMainQueueHint(on: self)  // a run of the mode, which alone serves it, tries again, with an answer
+    try? mode.insertMainQueueHint(on: self)  // only a run of the mode needs it; that tries again, and throws
     for item in items where item.isValid && item.isFree(for: self) {
-      // Refused for want of a descriptor: it stays recorded, and add(_:to: .common) tries again, with an answer.
+      // An item that is refused for lack of a descriptor stays recorded: add(_:to: .common) tries again, and throws.
       do throws(RunLoopError) {
         guard try mode.insert(item, on: self) else { continue }
         item.doubtReadiness(in: self)
@@ -42,7 +42,7 @@ extension RunLoop {
   }
 
   /// Whether the mode receives the items of the common modes.
-  /// - Thread: Any; the answer may be old when it is read. - Complexity: O(modes).
+  /// - Thread: Any; the result may be outdated when the caller reads it. - Complexity: O(modes).
   public func isCommonMode(_ mode: Mode) -> Bool {
     guard isUsable else { return false }
     return lock.withLock { state.isCommon(mode) }

@@ -1,15 +1,17 @@
-/// The modes of a loop that need no descriptors now and still have some: the last few that were used keep theirs, so
-/// that a program that uses one again and again does not pay for them each time. Guarded by the loop's lock.
+/// The modes of a loop that have descriptors but need none now. The few modes that were used last keep theirs, so a
+/// program that uses a mode again and again does not pay for new ones each time. Guarded by the loop's lock.
 struct IdleModes {
-  /// The latest one's. Of 2^32 uses: a stamp that comes again keeps one mode more, or one less.
+  /// The stamp of the mode that was noted last. After 2^32 uses a stamp comes again; one mode more or less keeps its
+  /// descriptors then.
   private var lastStamp: UInt32 = 0
   private static let most = 4
 
-  /// It has been noted, and nothing since.
+  /// True if the mode was the last to be noted.
   @inline(__always)
   func isLatest(_ mode: ModePointer) -> Bool { mode.idleStamp != 0 && mode.idleStamp == lastStamp }
 
-  /// It may have become idle. The oldest of more than the few gives its descriptors back. Complexity: O(modes).
+  /// Notes that the mode may have become idle. If more than a few modes are idle, the oldest gives its descriptors
+  /// back. Complexity: O(modes).
   mutating func note(_ mode: ModePointer, among modes: ContiguousArray<ModePointer>) {
     guard mode.isIdle else { return }
     lastStamp = lastStamp == .max ? 1 : lastStamp + 1
@@ -25,13 +27,14 @@ struct IdleModes {
 }
 
 extension ModePointer {
-  /// It has descriptors that it does not need: no member, run or host does. Blocks, observers and signalled sources
-  /// need none.
+  /// True if the mode has descriptors that no member, run or host needs. Blocks, observers and signalled sources need
+  /// none.
   fileprivate var isIdle: Bool {
     !counts.needDescriptors && useCount == 0 && (ports.set != nil || timers.hasPorts)
   }
 
-  /// What needs them makes them again, which may fail there. The port set goes before the timerfds that it knows.
+  /// Closes the mode's descriptors. The next user makes new ones, which may fail. The port set goes before the timerfds
+  /// that it contains.
   fileprivate func giveBackDescriptors() {
     ports.destroy()
     timers.destroy()

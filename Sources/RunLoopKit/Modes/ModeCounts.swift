@@ -1,40 +1,44 @@
 internal import Synchronization
 
-/// How many members a mode has, and what they are good for. Guarded by the loop's lock.
+/// Counts of a mode's members: of each kind, of those for which the kernel reports events, and of those that keep the
+/// mode from being finished. Guarded by the loop's lock.
 struct ModeCounts: ~Copyable {
   private var portCount: Int32 = 0
   private var timerCount: Int32 = 0
   private var connectionCount: Int32 = 0
-  /// Members that do not keep it from being finished.
+  /// The members that do not keep the mode from being finished.
   private(set) var background = BackgroundMembers()
-  /// Descriptors, of which the kernel may report an event. Read without the lock.
+  /// The number of descriptors for which the kernel may report an event. Read without the lock.
   private let watched = Atomic<Int>(0)
-  /// What there is to run for: without connections and those in the background. Read without the lock; never too large.
+  /// The number of members that keep the mode from being finished, which connections and background members do not.
+  /// Read without the lock; never too large.
   private let keeping = Atomic<Int>(0)
 
-  /// All but timers, sources and observers.
+  /// The number of members that are no timers, signalled sources or observers.
   var ports: Int { Int(portCount) }
-  /// Those of them that bring other processes' messages to its ports, which alone keep it from being empty.
+  /// The number of connections among `ports`. They bring messages of other processes to the mode's ports, and only
+  /// these ports keep the mode from being finished.
   var connections: Int { Int(connectionCount) }
 
   @inline(__always)
   var hasTimers: Bool { timerCount != 0 }
 
-  /// There are members of kinds that need the mode's descriptors, or may need them when they are armed.
+  /// True if the mode has members that need its descriptors, or may need them when they are armed.
   @inline(__always)
   var needDescriptors: Bool { portCount | timerCount != 0 }
 
-  /// The kernel may report an event of a member other than a timer.
+  /// True if the kernel may report an event of a member other than a timer.
   @inline(__always)
   var hasWatched: Bool { watched.load(ordering: .acquiring) > 0 }
 
   @inline(__always)
   var hasKeeping: Bool { keeping.load(ordering: .acquiring) > 0 }
 
-  /// Rule 2, without blocks and the main queue. A firing timer is still a member.
+  /// True if no member keeps the mode from being finished (rule 2). Blocks and the main queue are not counted here. A
+  /// firing timer is still a member.
   var hasNoItems: Bool { keeping.load(ordering: .relaxed) == 0 }
 
-  /// One more, or one less: 1 or -1.
+  /// Counts timers that enter or leave. - Parameter change: 1 or -1, as for the other kinds.
   @inline(__always)
   mutating func addTimer(_ change: Int) {
     timerCount += Int32(truncatingIfNeeded: change)
@@ -61,7 +65,7 @@ struct ModeCounts: ~Copyable {
     add(watched: change, keeping: 0)
   }
 
-  /// Under the loop's lock, so that what is loaded is still true.
+  /// Called under the loop's lock, so no other thread changes a count between the load and the store.
   @inline(__always)
   private func add(watched change: Int, keeping other: Int) {
     if change != 0 { watched.store(watched.load(ordering: .relaxed) + change, ordering: .releasing) }
@@ -81,19 +85,19 @@ struct ModeCounts: ~Copyable {
 
 /// The members of a mode that do not keep it from being finished. Guarded by the loop's lock.
 struct BackgroundMembers {
-  /// Nil rather than empty.
+  /// Nil if there are none.
   private var members: Set<ObjectIdentifier>?
 
   @inline(__always)
   var count: Int { members?.count ?? 0 }
 
-  /// False if it is one already.
+  /// Returns false if the item is in the background already.
   mutating func insert(_ item: RunLoop.Item) -> Bool {
     if members == nil { members = [] }
     return members!.insert(ObjectIdentifier(item)).inserted
   }
 
-  /// False if it is none.
+  /// Returns false if the item is not in the background.
   mutating func remove(_ item: RunLoop.Item) -> Bool {
     let isGone = members?.remove(ObjectIdentifier(item)) != nil
     if members?.isEmpty == true { members = nil }

@@ -1,7 +1,7 @@
-// Entering and leaving one mode, kind by kind. All under the loop's lock.
+// How items of each kind enter and leave one mode. All functions run under the loop's lock.
 
 extension ModePointer {
-  /// False if the item, or an equal one, is a member already, or belongs to another loop.
+  /// Adds the item. Returns false if it or an equal one is a member already, or if it belongs to another loop.
   func insert(_ item: RunLoop.Item, on loop: RunLoop) throws(RunLoopError) -> Bool {
     if member(equalTo: item) != nil { return false }
     let token: UInt64?
@@ -16,7 +16,8 @@ extension ModePointer {
     return true
   }
 
-  /// False if the item is no member. The caller holds it: its last reference must not go under the lock.
+  /// Removes the item. Returns false if it is no member. The caller retains the item: its last reference must not go
+  /// under the lock.
   @discardableResult
   func leave(_ item: RunLoop.Item, on loop: RunLoop) -> Bool {
     guard let token = item.unlink(self, of: loop) else { return false }
@@ -24,7 +25,7 @@ extension ModePointer {
     return true
   }
 
-  /// The source that counts as the item (rule 28), if that is one whose equality is more than identity.
+  /// The member that equals the item (rule 28), if the item is a source whose equality is more than identity.
   @inline(__always)
   func member(equalTo item: RunLoop.Item) -> RunLoop.Source? {
     item.withIdentity.flatMap { sources.member(equalTo: $0) }
@@ -40,7 +41,7 @@ extension ModePointer {
     return items + messages.members
   }
 
-  /// Enters the mode's tables; the token. Under the leaf lock too.
+  /// Enters the item into the mode's tables and returns its token. Called under the item's leaf lock too.
   @inline(__always)
   private func register(_ item: RunLoop.Item, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
     switch item.kind {
@@ -73,26 +74,27 @@ extension ModePointer {
   @inline(__always)
   private func register(_ port: RunLoop.DescriptorItem, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
     if ports.set == nil {
-      try port.checkOpen()  // or the set's own descriptors could get its number
+      try port.checkOpen()  // first, or the set's own descriptors could get its number
       try makePortSet(on: loop)
     }
     if !counts.hasWatched { giveTimersTheirPlace(on: loop) }
-    // It is there, or was made above.
+    // The set was there, or was made above.
     let token = try ports.set!.insert(port.registration, port)
     if port.kind == .connection { counts.addConnection(1) } else { counts.addDescriptor(1) }
     return token
   }
 
-  /// What the item owns stays open while it is a member; if it is paused, it is paused here too.
+  /// Registers an item that owns a descriptor, has a rate limit or shares a reader. A descriptor that it owns stays
+  /// open while it is a member. If the item is paused, it is paused in this mode too.
   @inline(never)
   private func register(
     _ port: RunLoop.DescriptorItem, _ descriptors: ItemDescriptors, on loop: RunLoop
   ) throws(RunLoopError) -> UInt64 {
-    if let owned = descriptors.owned, !owned.hold() { return 0 }  // invalidated by another thread meanwhile
+    if let owned = descriptors.owned, !owned.hold() { return 0 }  // another thread has invalidated the item
     do throws(RunLoopError) {
       let token = try register(port, with: descriptors.reader, on: loop)
       if let owned = descriptors.owned { believe(port, owned, token: token) }
-      // Without that timer it is served here, and paused afterwards.
+      // If the mode refuses the timer that ends the pause, the loop serves the item here, and pauses it afterwards.
       if let timer = descriptors.limiter?.rest(in: loop.serial), timer.isValid, (try? insert(timer, on: loop)) == true {
         setMuted(true, port, token, on: loop)
       }
@@ -117,7 +119,7 @@ extension ModePointer {
     }
   }
 
-  /// While its callout runs it is armed when that ends.
+  /// A timer whose callout runs is armed when the callout ends.
   private func register(_ timer: RunLoop.Timer, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
     let token = try timers.insert(timer, heardBy: ports.set, on: loop)
     counts.addTimer(1)
@@ -141,12 +143,12 @@ extension ModePointer {
     return loop.nextStamp()
   }
 
-  /// Leaves the mode's tables.
+  /// Removes the item from the mode's tables.
   func unregister(_ item: RunLoop.Item, token: UInt64, on loop: RunLoop) {
     if counts.background.count > 0 { counts.removeFromBackground(item) }
     switch item.kind {
     case .portSource, .descriptorSource, .eventSource, .connection:
-      // Made when the item was registered; it lasts as long as its mode.
+      // The set was made when the item was registered, and stays while the mode has such items.
       if !ports.set!.remove(item, token: token) { noteUnwatched(nil, on: loop) }
       if ports.set!.hasUnwatched { loop.kick() }
       forgetUnwatched(item)
@@ -173,7 +175,7 @@ extension ModePointer {
     if let timer = descriptors.limiter?.rest(in: loop.serial) { leave(timer, on: loop) }
   }
 
-  /// The caller holds the port.
+  /// The caller retains the port.
   private func unregister(_ port: RunLoop.Port) {
     guard let membership = port.mailbox.leave(self) else { return }
     messages.remove(membership)

@@ -1,27 +1,27 @@
 internal import RunLoopLibc
 
-/// The address of a mode's state, by which items and ports refer to the mode. Only the loop reads that state.
+/// The address of a mode's state. Items and ports refer to the mode by it; only the loop reads the state.
 package struct ModePointer: Hashable {
   let address: UnsafeMutableRawPointer
 
   package init(address: UnsafeMutableRawPointer) { self.address = address }
 }
 
-/// What a mode is, besides what it holds. Lives as long as its loop; guarded by the loop's lock.
+/// The properties of a mode besides its members. They live as long as the loop, and are guarded by the loop's lock.
 private struct ModeHead: ~Copyable {
   let name: RunLoop.Mode
-  /// The string by which it was found last.
+  /// The string by which the loop found the mode last.
   var lastName: RunLoop.Mode
   var isCommon: Bool
-  /// The common modes' pseudo mode, which exists once a block was queued for it, and in which nothing runs.
+  /// True for the pseudo mode of the common modes. It exists once a block was queued for it, and no loop runs in it.
   let isPseudoMode: Bool
-  /// A host has its descriptor, for good.
+  /// True once a host has taken the mode's descriptor; never false again.
   var isHosted = false
-  /// Runs of it on the stack of the loop's thread, and one for a host.
+  /// The number of the mode's runs on the stack of the loop's thread, plus 1 if the mode is hosted.
   var useCount: UInt32 = 0
   /// Blocks in the loop's queue that name this mode.
   var pendingBlockCount: UInt32 = 0
-  /// When it was noted as idle last (`IdleModes`); 0: never.
+  /// The stamp of the last note that the mode is idle (`IdleModes`); 0: none.
   var idleStamp: UInt32 = 0
 
   init(name: RunLoop.Mode, isCommon: Bool) {
@@ -32,12 +32,13 @@ private struct ModeHead: ~Copyable {
   }
 }
 
-/// Where the parts of a mode lie in its memory, one behind the other: each is a value of its own, since changing one
-/// part of a Swift value counts as access to the whole, and some of it is read without the lock.
+/// The offsets of a mode's parts in its memory, one behind the other. Each part is a value of its own, for two reasons:
+/// to change one part of a Swift value is an access to the whole value, and other threads read some parts without the
+/// lock.
 private enum Place {
   @inline(__always)
   private static func behind<Part: ~Copyable>(_ place: Int, _: Part.Type) -> Int {
-    // No part is aligned to more (`ModePointer.make`).
+    // `ModePointer.make` checks that no part is aligned to more than 8.
     (place + MemoryLayout<Part>.size + 7) & ~7
   }
 
@@ -51,7 +52,7 @@ private enum Place {
   @inline(__always) static var end: Int { behind(ports, ModePorts.self) }
 }
 
-/// The only way to what a mode holds, by kind. Guarded by the loop's lock, but for what is read without it.
+/// Access to the parts of a mode. The loop's lock guards them, apart from what they say is read without it.
 extension ModePointer {
   static func make(name: RunLoop.Mode, isCommon: Bool) -> ModePointer {
     precondition(
@@ -72,7 +73,7 @@ extension ModePointer {
     return mode
   }
 
-  /// What `make` has made. The port set goes before the timerfds that it knows.
+  /// Destroys what `make` made. The port set goes before the timerfds that it contains.
   func destroy() {
     (part(Place.ports) as UnsafeMutablePointer<ModePorts>).deinitialize(count: 1)
     (part(Place.messages) as UnsafeMutablePointer<ModeMessages>).deinitialize(count: 1)
@@ -84,7 +85,7 @@ extension ModePointer {
     free(address)
   }
 
-  /// The type is that with which `make` has initialized it.
+  /// `Part` is the type with which `make` initialised the place.
   @inline(__always)
   private func part<Part: ~Copyable>(_ place: Int) -> UnsafeMutablePointer<Part> {
     (address + place).assumingMemoryBound(to: Part.self)
@@ -127,7 +128,7 @@ extension ModePointer {
     nonmutating set { head.idleStamp = newValue }
   }
 
-  /// Its name by the string that was used last: then the characters need no look.
+  /// True if the loop found the mode last by this very string: then no characters need to be compared.
   @inline(__always)
   func isKnown(as name: RunLoop.Mode) -> Bool { head.lastName.isIdentical(to: name) }
 
