@@ -4,7 +4,7 @@ extension RunLoop {
     /// A sum of the bits of `CFRunLoopActivity`.
     public let rawValue: UInt
 
-    /// Bits without a name are kept and never sent.
+    /// Keeps bits without a name. The loop never calls observers for them.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// A run begins.
@@ -19,7 +19,7 @@ extension RunLoop {
     public static let afterWaiting = Activity(rawValue: 64)
     /// A run ends.
     public static let exit = Activity(rawValue: 128)
-    /// Every activity, also those that may be added.
+    /// Every activity, including future ones.
     public static let all = Activity(rawValue: 0x0FFF_FFFF)
 
     private static let names: [(Activity, String)] = [
@@ -27,7 +27,7 @@ extension RunLoop {
       (.beforeWaiting, "before-waiting"), (.afterWaiting, "after-waiting"), (.exit, "exit"),
     ]
 
-    /// The names, as the scenario language has them.
+    /// The names, as in the scenario language.
     public var description: String {
       if self == .all { return "all" }
       let named = Self.names.filter { contains($0.0) }.map(\.1)

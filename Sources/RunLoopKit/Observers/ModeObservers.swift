@@ -6,7 +6,7 @@ struct ModeObservers: ~Copyable {
   private(set) var row: ContiguousArray<Entry> = []
   /// Changes whenever `row` does.
   private(set) var version: UInt64 = 0
-  /// The activities that any of them is interested in; read without the lock, to skip a notification that no observer
+  /// The activities that at least one observer wants. Read without the lock, to skip a notification that no observer
   /// wants.
   private let activities = Atomic<UInt>(0)
 
@@ -22,7 +22,7 @@ struct ModeObservers: ~Copyable {
     activities.load(ordering: .acquiring) & activity.rawValue != 0
   }
 
-  /// Any of them is told that a wait begins or has ended.
+  /// True if any observer is notified when a wait begins or has ended.
   var hearOfWaits: Bool { want(.beforeWaiting) || want(.afterWaiting) }
 
   mutating func insert(_ observer: RunLoop.Observer, stamp: UInt64) {

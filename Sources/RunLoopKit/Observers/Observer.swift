@@ -1,22 +1,22 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Is called when a run begins and ends, and at the steps of each pass.
+  /// An item that the loop calls when a run begins and ends, and at the steps of each pass.
   ///
-  /// Called in the order of `order`, equal ones in the order of adding; not while its own callout runs further up the
-  /// stack. Belongs to one loop at a time. Source: `CFRunLoopObserverRef`.
+  /// The loop calls observers in the order of `order`, equal ones in the order of adding. It does not call an observer
+  /// whose callout is on the stack. An observer belongs to one loop at a time. Source: `CFRunLoopObserverRef`.
   public final class Observer: Item, @unchecked Sendable {
-    /// When the loop calls it. Never changes.
+    /// The moments at which the loop calls the observer. Never changes.
     public let activities: Activity
-    /// False: invalidated after its first call.
+    /// False: the loop invalidates the observer after its first call.
     public let repeats: Bool
 
     @exclusivity(unchecked) final var body: Body
 
     /// - Parameters:
-    ///   - activities: At which moments of a pass it is called.
-    ///   - order: Observers of one moment are called in this order, lower ones first.
-    ///   - repeats: False: the observer is invalid after its first call.
+    ///   - activities: The moments of a pass at which the loop calls the observer.
+    ///   - order: The loop calls the observers of one moment in this order, lower ones first.
+    ///   - repeats: False: the loop invalidates the observer after its first call.
     ///   - body: Called on the loop's thread, with no lock held; kept until the observer is invalid (`invalidate()`).
     public convenience init(
       _ activities: Activity, order: Int = 0, repeats: Bool = true,
@@ -40,7 +40,7 @@ extension RunLoop {
       swap(&body, &released)
     }
 
-    /// True while its callout runs.
+    /// True while the observer's callout runs.
     public var isFiring: Bool { firing.load(ordering: .relaxed) }
 
     override var words: String {

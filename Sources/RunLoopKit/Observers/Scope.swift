@@ -2,15 +2,15 @@ extension RunLoop {
   /// Scopes in the style of autorelease pools: the end of a scope releases the objects and runs the actions that were
   /// put into it, the last first [RLK-SCOPE-1].
   ///
-  /// Every run opens a scope before its entry observers, and empties it after the before-waiting observers, at the end
-  /// of a pass that polls, and after the exit observers; nested runs nest scopes [RLK-SCOPE-2, RLK-SCOPE-3]. A host's
-  /// call that notifies observers opens one for them. What is put into no scope waits for the thread's end
-  /// [RLK-SCOPE-4]. These are fixed steps of the pass, whatever the order of observers is.
-  /// - Thread: Any; scopes are the calling thread's, and what is put into them ends there.
+  /// Every run opens a scope before its entry observers. It empties the scope after the before-waiting observers, at
+  /// the end of a pass that polls, and after the exit observers. Nested runs nest scopes [RLK-SCOPE-2, RLK-SCOPE-3].
+  /// When a host's call notifies observers, it opens a scope for them. Outside of all scopes, objects and actions wait
+  /// for the end of the thread [RLK-SCOPE-4]. These steps of the pass are fixed, whatever the order of observers is.
+  /// - Thread: Any; a scope belongs to the calling thread, which also releases its objects and runs its actions.
   public enum Scope {
     /// Runs `body` in a scope of its own, which ends when it returns or throws.
     ///
-    /// - Thread: Any; the scope is the calling thread's.
+    /// - Thread: Any; the scope belongs to the calling thread.
     @available(*, noasync, message: "scopes belong to a thread: use them from synchronous code")
     public static func with<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
       let scopes = ThreadRecord.current.scopes
