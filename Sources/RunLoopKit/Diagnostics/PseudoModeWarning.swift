@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The common pseudo mode is no mode to run in (A18).
+/// Warns once that no loop runs in the common pseudo mode (A18 in docs/semantics.md).
 enum PseudoModeWarning {
   private static let isWarned = Atomic<Bool>(false)
 

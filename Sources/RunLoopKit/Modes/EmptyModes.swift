@@ -1,10 +1,10 @@
 extension RunLoop {
-  /// Whether a run of the mode would return `.finished` at once: nothing in the mode keeps a run going. Observers do
-  /// not count.
+  /// Whether a run of the mode would return `.finished` at once, since nothing in the mode keeps a run going. Observers
+  /// do not count.
   ///
-  /// True as well for a mode that does not exist, for `.common`, and if the loop has ended. A common mode of the main
-  /// loop is never empty while `servesMainQueue` is true.
-  /// - Thread: Any; the answer may be old when it is read. - Complexity: O(items).
+  /// Also true for a mode that does not exist, for `.common`, and if the loop has ended. A common mode of the main loop
+  /// is never empty while `servesMainQueue` is true.
+  /// - Thread: Any; the result may be outdated when the caller reads it. - Complexity: O(items).
   public func isEmpty(in mode: Mode = .default) -> Bool {
     guard isUsable, mode != .common else { return true }
     return lock.withLock {
@@ -13,14 +13,15 @@ extension RunLoop {
     }
   }
 
-  /// Rule 2. Under the lock.
+  /// True if nothing keeps a run of the mode going (rule 2). Under the lock.
   @inline(__always)
   func isEmpty(_ mode: ModePointer) -> Bool {
     if isKeptByMainQueue(mode) { return false }
     return mode.counts.hasNoItems && !state.hasBlocks(for: mode) && !state.companions.hasWork(for: mode)
   }
 
-  /// Whether nothing is left to run for (n).
+  /// True if step (n) of the pass finishes the run: nothing keeps it going. Takes the lock only if no member keeps the
+  /// mode from being finished.
   @inline(__always)
   func isFinished(_ mode: ModePointer) -> Bool {
     if mode.counts.hasKeeping { return false }

@@ -42,7 +42,7 @@ extension ModePointer {
 }
 
 extension RunLoop {
-  /// The mode has no members that need its descriptors.
+  /// Called when the mode has no members that need its descriptors.
   @inline(__always)
   func mayHaveIdled(_ mode: ModePointer) {
     if mode.useCount == 0, !state.idleModes.isLatest(mode) { noteIdle(mode) }

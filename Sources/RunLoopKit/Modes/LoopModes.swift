@@ -5,7 +5,7 @@ extension RunLoop {
     return lock.withLock { state.currentMode?.name }
   }
 
-  /// All modes: the default mode, and every one that an item or a block was added to. They never vanish.
+  /// All modes: the default mode, and each mode to which an item or a block was added. Modes never vanish.
   /// - SeeAlso: `CFRunLoopCopyAllModes`.
   public var modes: Set<Mode> {
     guard isUsable else { return [] }
@@ -16,13 +16,14 @@ extension RunLoop {
 }
 
 extension LoopState {
-  /// Mutating, since the compiler (6.3) copies the state for a look at it otherwise.
+  /// The mode with this name; nil if there is none. Mutating, since otherwise the compiler (6.3) copies the state to
+  /// read it.
   @inline(__always)
   mutating func mode(_ name: RunLoop.Mode) -> ModePointer? {
     defaultMode.isKnown(as: name) ? defaultMode : find(name)
   }
 
-  /// More than these are found by a table.
+  /// A loop with more modes than these finds them by a table.
   private static let mostSearchedModes = 16
 
   private mutating func find(_ name: RunLoop.Mode) -> ModePointer? {
@@ -52,7 +53,7 @@ extension LoopState {
 
   mutating func isCommon(_ name: RunLoop.Mode) -> Bool { mode(name)?.isCommon ?? commonNames.contains(name) }
 
-  /// All common modes; a common item makes those that are only names so far (A20).
+  /// All common modes. Makes those that are only names so far: a common item needs them (A20 in docs/semantics.md).
   mutating func makeCommonModes() -> [ModePointer] {
     for name in commonNames.sorted(by: { $0.rawValue < $1.rawValue }) { _ = makeMode(name) }
     return modes.filter { $0.isCommon }

@@ -1,12 +1,12 @@
 extension RunLoop {
   /// The activities of the loop, for tasks.
   ///
-  /// The loop does not wait for a task: an observer keeps the newest activities for it, and drops older ones
-  /// [RLK-STREAM-7]. A task on the loop's own executor, or on the main actor for the main loop, gets an activity in the
-  /// pass after it at the earliest, and makes that pass necessary: if it awaits the activities of a loop that would
-  /// sleep, the loop never sleeps. Await them on another executor.
+  /// The loop does not wait for a task: an observer keeps the newest activities for the task, and drops older ones
+  /// [RLK-STREAM-7]. A task on the loop's own executor, or on the main actor for the main loop, receives an activity in
+  /// a later pass, and makes that pass necessary. If such a task awaits the activities of a loop that would sleep, the
+  /// loop never sleeps. Await them on another executor.
   /// - Parameters:
-  ///   - activities: Which ones.
+  ///   - activities: The activities that the sequence has.
   ///   - mode: The observer's mode.
   ///   - count: How many activities are kept for a busy task; less than 1 counts as 1.
   /// - Throws: As `add(_:to:)`.

@@ -1,6 +1,6 @@
 extension RunLoop {
-  /// Rule 54: takes the item out of all modes and out of the common record. It is invalid already: no thread can add it
-  /// meanwhile. The caller holds it.
+  /// Removes an invalid item from all modes of this loop and from the common record (rule 54). No thread can add it
+  /// meanwhile, since it is invalid. The caller retains it.
   func detach(_ item: Item) {
     guard isUsable, isOfThisProcess(item) else { return }
     lock.lock()

@@ -58,8 +58,8 @@ final class LeftInCallout: ProcessWideObject {
 }
 
 extension RunLoop {
-  /// With each membership that ends, in the same section of the leaf lock and under the lock of the loop: the item's
-  /// callout may be on the loop's stack.
+  /// Called with each membership that ends, in the same section of the leaf lock and under the loop's lock. Notes the
+  /// item if its callout is on the loop's stack.
   @inline(__always)
   func noteLeaving(_ item: Item) {
     if callouts.isOnStack(ObjectIdentifier(item), of: self) { LeftInCallout.insert(ObjectIdentifier(item), of: self) }
