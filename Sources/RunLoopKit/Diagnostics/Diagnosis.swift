@@ -5,28 +5,28 @@ internal import Synchronization
 package enum Diagnosis {
   static let settings = DiagnosisSettings()
 
-  static var tellsHints: Bool { settings.tells(.hint) }
+  static var reportsHints: Bool { settings.reports(.hint) }
 
   /// Reports a hint, each text once. With no lock held.
   @inline(never)
   static func hint(_ text: @autoclosure () -> String) {
-    guard tellsHints else { return }
+    guard reportsHints else { return }
     let text = text()
-    if settings.isNew(text) { tell(.hint, text) }
+    if settings.isNew(text) { report(.hint, text) }
   }
 
   /// Reports a warning. With no lock held.
-  package static func warn(_ text: String) { tell(.warning, text) }
+  package static func warn(_ text: String) { report(.warning, text) }
 
   /// Reports a warning if the caller holds a lock, or may hold one. A thread of its own calls the handler.
   package static func warnLocked(_ text: String) {
-    guard settings.tells(.warning), settings.hasHandler else { return tell(.warning, text) }
+    guard settings.reports(.warning), settings.hasHandler else { return report(.warning, text) }
     guard settings.append(text) else { return }  // the delivering thread takes it
-    if !startTelling() { while let text = settings.takeUntold() { StandardError.write(line(text)) } }
+    if !startDelivering() { while let text = settings.takePending() { StandardError.write(line(text)) } }
   }
 
-  private static func tell(_ level: RunLoop.Diagnostics.Level, _ text: String) {
-    guard settings.tells(level) else { return }
+  private static func report(_ level: RunLoop.Diagnostics.Level, _ text: String) {
+    guard settings.reports(level) else { return }
     guard let handler = settings.value.handler else { return StandardError.write(line(text)) }
     handler(level, inOneLine(text))
   }
@@ -42,7 +42,7 @@ package enum Diagnosis {
   private static func line(_ text: String) -> String { "RunLoopKit: \(inOneLine(text))\n" }
 
   /// Starts a thread that delivers reports. Returns false if the system refuses it.
-  private static func startTelling() -> Bool {
+  private static func startDelivering() -> Bool {
     var (attributes, thread, all, before) = (pthread_attr_t(), pthread_t(), sigset_t(), sigset_t())
     pthread_attr_init(&attributes)
     defer { pthread_attr_destroy(&attributes) }
@@ -50,13 +50,13 @@ package enum Diagnosis {
     sigfillset(&all)
     pthread_sigmask(SIG_BLOCK, &all, &before)  // the new thread inherits the mask
     defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-    return pthread_create(&thread, &attributes, tellUntold, nil) == 0
+    return pthread_create(&thread, &attributes, deliverPending, nil) == 0
   }
 }
 
 /// The main function of the thread that delivers reports which were made under a lock.
-private func tellUntold(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  while let text = Diagnosis.settings.takeUntold() { Diagnosis.warn(text) }
+private func deliverPending(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  while let text = Diagnosis.settings.takePending() { Diagnosis.warn(text) }
   return nil
 }
 
@@ -72,9 +72,9 @@ final class DiagnosisSettings: @unchecked Sendable {
   private let lock = Lock()
   private var handler: (@Sendable (RunLoop.Diagnostics.Level, String) -> Void)?
   private var hints: Set<String> = []
-  private var untold: [String] = []
-  /// The process in which a thread delivers `untold`; 0: no thread does.
-  private var teller: UInt32 = 0
+  private var pending: [String] = []
+  /// The process in which a thread delivers `pending`; 0: no thread does.
+  private var deliverer: UInt32 = 0
 
   init() {
     let wanted = getenv("RUNLOOPKIT_DIAGNOSTICS").map { String(cString: $0) } ?? ""
@@ -85,7 +85,7 @@ final class DiagnosisSettings: @unchecked Sendable {
   var value: RunLoop.Diagnostics {
     get {
       lock.withLock {
-        let level = [Level.hint, .warning].first { tells($0) }
+        let level = [Level.hint, .warning].first { reports($0) }
         return RunLoop.Diagnostics(level: level, handler: handler)
       }
     }
@@ -101,7 +101,7 @@ final class DiagnosisSettings: @unchecked Sendable {
 
   private static func rank(of level: Level) -> Int32 { level == .warning ? 1 : 0 }
 
-  func tells(_ level: RunLoop.Diagnostics.Level) -> Bool { Self.rank(of: level) >= least.load(ordering: .relaxed) }
+  func reports(_ level: RunLoop.Diagnostics.Level) -> Bool { Self.rank(of: level) >= least.load(ordering: .relaxed) }
 
   var hasHandler: Bool { lock.withLock { handler != nil } }
 
@@ -112,17 +112,17 @@ final class DiagnosisSettings: @unchecked Sendable {
   /// Adds a text. Returns true if no thread delivers the texts yet: the caller must start one.
   func append(_ text: String) -> Bool {
     lock.withLock {
-      untold.append(text)
-      defer { teller = Kernel.forkGeneration }
-      return teller != Kernel.forkGeneration
+      pending.append(text)
+      defer { deliverer = Kernel.forkGeneration }
+      return deliverer != Kernel.forkGeneration
     }
   }
 
   /// Takes the next text. Nil: there is none, and the calling thread stops delivering.
-  func takeUntold() -> String? {
+  func takePending() -> String? {
     lock.withLock {
-      if untold.isEmpty { teller = 0 }
-      return untold.isEmpty ? nil : untold.removeFirst()
+      if pending.isEmpty { deliverer = 0 }
+      return pending.isEmpty ? nil : pending.removeFirst()
     }
   }
 }

@@ -4,7 +4,7 @@ extension RunLoop {
   /// Reports why `add(_:to:)` returned false. Reports nothing about an item that is a member already.
   @inline(never)
   func explainIgnored(_ item: Item, _ mode: Mode) {
-    guard Diagnosis.tellsHints else { return }
+    guard Diagnosis.reportsHints else { return }
     let what = "add(_:to: \"\(mode)\"): \(item.nameForDiagnostics)"
     if item.isForked {
       Diagnosis.hint("\(what) was made by the parent process and is not added; make another one after fork(2)")
@@ -22,7 +22,7 @@ extension RunLoop {
   /// Reports why a run is finished before its first pass.
   @inline(never)
   func explainFinished(_ name: Mode) {
-    guard Diagnosis.tellsHints, name != .common else { return }
+    guard Diagnosis.reportsHints, name != .common else { return }
     let (isKnown, filled) = lock.withLock {
       let modes = state.modes
       return (
