@@ -70,7 +70,7 @@ struct CalloutTiming {
 
   /// Ends the timing without a report: the call was a run, or called no user code.
   @inline(__always)
-  func end(on loop: RunLoop) { if began != 0 { endUntold(on: loop) } }
+  func end(on loop: RunLoop) { if began != 0 { endUnreported(on: loop) } }
 
   /// Ends the timing of a callout, and reports the callout if it was slow. Called after the end of its record, with no
   /// lock held. `mode`: nil stands for the mode in which the loop runs.
@@ -84,7 +84,7 @@ struct CalloutTiming {
   func end(_ item: RunLoop.Item, on loop: RunLoop) { if began != 0 { endTimed(item, item.kind.called, nil, on: loop) } }
 
   @inline(never)
-  private func endUntold(on loop: RunLoop) { _ = loop.owner.times.end(began) }
+  private func endUnreported(on loop: RunLoop) { _ = loop.owner.times.end(began) }
 
   @inline(never)
   private func endTimed(

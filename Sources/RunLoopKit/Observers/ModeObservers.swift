@@ -23,7 +23,7 @@ struct ModeObservers: ~Copyable {
   }
 
   /// True if any observer is notified when a wait begins or has ended.
-  var hearOfWaits: Bool { want(.beforeWaiting) || want(.afterWaiting) }
+  var wantWaits: Bool { want(.beforeWaiting) || want(.afterWaiting) }
 
   mutating func insert(_ observer: RunLoop.Observer, stamp: UInt64) {
     var index = row.endIndex

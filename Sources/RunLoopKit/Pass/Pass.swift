@@ -62,7 +62,7 @@ extension RunLoop {
   /// (g): the queue is served without a wait.
   @inline(never)
   private func takesMainQueue(_ mode: ModePointer) -> Bool {
-    let isTrusted = mode.watchesMainQueue && !mode.observers.hearOfWaits && kernel?.turns == nil
+    let isTrusted = mode.watchesMainQueue && !mode.observers.wantWaits && kernel?.turns == nil
     return owner.mainQueue.takeTurn(isTrusted: isTrusted)
   }
 

@@ -84,7 +84,7 @@ struct CalloutRecord: ~Copyable {
   }
 
   /// Notifies the threads that wait for callouts which were left. With no lock held. - Thread: The loop's own.
-  func haveBeenLeft(on loop: RunLoop) { if attention.load(ordering: .acquiring) != 0 { tellAwaiting(on: loop) } }
+  func haveBeenLeft(on loop: RunLoop) { if attention.load(ordering: .acquiring) != 0 { notifyWaiters(on: loop) } }
 
   /// Makes a callout of an item inside another item's callout, if the item is valid and a member. - Thread: The loop's
   /// own.
@@ -113,10 +113,10 @@ struct CalloutRecord: ~Copyable {
   private func hasEnded(on loop: RunLoop) {
     guard loop.isInThisProcess else { return }  // the callout has forked, and this is the child: no thread waits here
     if loop.owner.hasHostedWait { loop.endHostedWaitsOfCallout() }
-    tellAwaiting(on: loop)
+    notifyWaiters(on: loop)
   }
 
-  private func tellAwaiting(on loop: RunLoop) {
+  private func notifyWaiters(on loop: RunLoop) {
     if attention.add(0, ordering: .sequentiallyConsistent).newValue == Self.attentionAtFirst { return }
     let gone = LeftInCallout.take(of: loop)
     attention.subtract(gone, ordering: .sequentiallyConsistent)
