@@ -37,8 +37,8 @@ struct CalloutTimes {
   }
 }
 
-/// Times a callout or a run if the loop reports slow callouts. Create it directly before the call. - Thread: The loop's
-/// own.
+/// Times a callout or a run if the loop reports slow callouts. Create it directly before the call.
+/// - Thread: The loop's own.
 struct CalloutTiming {
   /// When the call began; 0: it is not timed.
   private let began: UInt64
@@ -114,7 +114,7 @@ extension RunLoop.Item.Kind {
 }
 
 extension CalloutTiming {
-  /// Reports a slow callout, unless it was made by the reporter. - Thread: The loop's own.
+  /// Reports a slow callout, unless a run of the reporter made it. - Thread: The loop's own.
   fileprivate static func report(
     _ taken: UInt64, _ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, _ mode: ModePointer?, on loop: RunLoop
   ) {
@@ -137,7 +137,7 @@ extension CalloutTiming {
 // MARK: For RunLoopEvents and RunLoopPorts, which make callouts inside of those of their own items
 
 extension RunLoop {
-  /// Notes that another item was called instead of the one whose turn it was; does nothing if that call is not timed. -
-  /// Thread: The loop's own.
+  /// Notes that another item was called instead of the one whose turn it was; does nothing if that call is not timed.
+  /// - Thread: The loop's own.
   package func hasCalled(_ substitute: Item) { if owner.times.isTiming { owner.times.substitute = substitute } }
 }

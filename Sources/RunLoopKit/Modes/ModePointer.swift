@@ -21,7 +21,7 @@ private struct ModeHead: ~Copyable {
   var useCount: UInt32 = 0
   /// Blocks in the loop's queue that name this mode.
   var pendingBlockCount: UInt32 = 0
-  /// The stamp of the last note that the mode is idle (`IdleModes`); 0: none.
+  /// The stamp with which `IdleModes` noted the mode last; 0: never.
   var idleStamp: UInt32 = 0
 
   init(name: RunLoop.Mode, isCommon: Bool) {
@@ -52,7 +52,7 @@ private enum Place {
   @inline(__always) static var end: Int { behind(ports, ModePorts.self) }
 }
 
-/// Access to the parts of a mode. The loop's lock guards them, apart from what they say is read without it.
+/// Access to the parts of a mode. The loop's lock guards them, except for what a part says is read without it.
 extension ModePointer {
   static func make(name: RunLoop.Mode, isCommon: Bool) -> ModePointer {
     precondition(

@@ -15,13 +15,13 @@ struct ScopeStack {
 
   func destroy() { entries.destroy() }
 
-  /// The height of the stack. To read it is all that opens a scope.
+  /// The height of the stack. A scope opens when a caller reads it.
   var height: Int { entries.pointee.count }
 
   func push(_ entry: Entry) { entries.pointee.append(entry) }
 
-  /// Ends or empties the scope that began at `height`. The last entry comes first, and entries that are added meanwhile
-  /// come too.
+  /// Ends or empties the scope that began at `height`: takes the last entry first, including entries that are added
+  /// meanwhile.
   @inline(__always)
   func drain(to height: Int) {
     if entries.pointee.count > height { drainEntries(to: height) }

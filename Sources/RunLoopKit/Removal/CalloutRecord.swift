@@ -9,8 +9,9 @@ internal import Synchronization
 ///
 /// If the system has no such barrier, `attention` is never 0, and each callout's end changes it too (`hasEnded`). Both
 /// threads then change one number, so the second sees what the first stored before; timing plays no part. A filter that
-/// refuses membarrier(2) must therefore be installed before the first loop is made. If one is installed later, the
-/// waiting thread notices it, and the loop's next callout reports an end that the waiting thread has missed.
+/// refuses membarrier(2) must therefore be installed before the first loop is made. If one is installed later, a
+/// waiting thread notices it and polls, and a final call that its callout's end has missed is made after the loop's
+/// next callout.
 struct CalloutRecord: ~Copyable {
   /// The address of the item whose callout is the innermost on the stack; 0: there is none, or it is a block's.
   private let innermost = Atomic<UInt>(0)
@@ -52,8 +53,8 @@ struct CalloutRecord: ~Copyable {
   /// The first value of `attention`. Without a barrier it is 1, so that each callout's end checks for waiting threads.
   static var attentionAtFirst: Int { ThreadCalls.hasBarrier ? 0 : 1 }
 
-  /// Called when a nested run begins. Returns what `restore` puts back when the run ends. Under the loop's lock. -
-  /// Thread: The loop's own.
+  /// Called when a nested run begins. Returns what `restore` puts back when the run ends. Under the loop's lock.
+  /// - Thread: The loop's own.
   @inline(__always)
   func enclose(on loop: RunLoop) -> UInt {
     let enclosing = innermost.load(ordering: .relaxed)
@@ -76,8 +77,8 @@ struct CalloutRecord: ~Copyable {
   var innermostItem: UInt { innermost.load(ordering: .relaxed) }
 
   /// Called when the innermost run was left without a return. `callout` is the callout in which the run began, if that
-  /// has not ended, and `base` the number of callouts that enclosed the run. Under the loop's lock. - Thread: The
-  /// loop's own.
+  /// has not ended, and `base` the number of callouts that enclosed the run. Under the loop's lock.
+  /// - Thread: The loop's own.
   func endLeft(behind base: Int, _ callout: UInt, on loop: RunLoop) {
     loop.state.callouts.enclosing.removeSubrange(base...)
     innermost.store(callout, ordering: .releasing)
@@ -86,8 +87,8 @@ struct CalloutRecord: ~Copyable {
   /// Notifies the threads that wait for callouts which were left. With no lock held. - Thread: The loop's own.
   func haveBeenLeft(on loop: RunLoop) { if attention.load(ordering: .acquiring) != 0 { notifyWaiters(on: loop) } }
 
-  /// Makes a callout of an item inside another item's callout, if the item is valid and a member. - Thread: The loop's
-  /// own.
+  /// Makes a callout of an item inside another item's callout, if the item is valid and a member.
+  /// - Thread: The loop's own.
   func callOutNested(_ item: RunLoop.Item, on loop: RunLoop, _ body: () -> Void) {
     let enclosing = loop.lock.withLock { enclose(on: loop) }
     begin(item)

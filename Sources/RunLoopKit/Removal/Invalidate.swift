@@ -17,7 +17,7 @@ extension RunLoop.Item {
   ///   If no callout runs, it is called on this thread before the return; otherwise on the thread of the callout that
   ///   ends last, right after it, or here if the callout ends meanwhile [RLK-REMOVE-4, RLK-REMOVE-5, RLK-REMOVE-7]. In
   ///   a child of fork(2) that inherited the item the call does nothing [RLK-REMOVE-14].
-  /// - Re-entry: Allowed, also from the item's own callout: `action` is called after that has returned.
+  /// - Re-entry: Allowed, also from the item's own callout: `action` is called after the callout has returned.
   /// - Blocks: Not on callouts. - Complexity: O(modes).
   /// - SeeAlso: `CFRunLoopSourceInvalidate`, `CFRunLoopTimerInvalidate`, `CFRunLoopObserverInvalidate`.
   public final func invalidate(finally action: (@Sendable () -> Void)? = nil) {
