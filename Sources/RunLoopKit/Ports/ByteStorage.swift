@@ -1,18 +1,18 @@
 internal import RunLoopLibc
 
-/// Memory that never changes once its maker has let go of it, shared by all `Bytes` that show parts of it.
+/// Memory that all `Bytes` which show parts of it share. It never changes after `make` has returned it.
 ///
-/// One object with the bytes behind its header; or, for memory that belongs to something else (a mapping), with that
-/// owner.
+/// The bytes lie behind the header of this object. If they belong to something else, such as a mapping, this object
+/// retains their owner instead.
 package final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
   package struct Header {
     let base: UnsafeMutableRawPointer
     var count: Int
-    /// Whose end gives the memory back; nil: it is the object's own.
+    /// Frees the memory when it is destroyed; nil if the bytes lie in this object.
     package let owner: AnyObject?
   }
 
-  /// Memory of its own, which `fill` initialises from its start: it answers how much.
+  /// Allocates memory, which `fill` initialises from its start. `fill` returns the number of initialised bytes.
   package static func make<E: Error>(
     capacity: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int
   ) throws(E) -> ByteStorage {
@@ -29,18 +29,18 @@ package final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
     return storage
   }
 
-  /// The memory of `owner`, which does not change any more.
+  /// Shows the memory of `owner`, which must not change from now on.
   package static func make(_ memory: UnsafeMutableRawBufferPointer, owner: AnyObject) -> ByteStorage {
     let made = create(minimumCapacity: 0) { _ in
       // A mapping, whose address is not 0.
       Header(base: memory.baseAddress!, count: memory.count, owner: owner)
     }
-    // As above.
+    // `create` made an object of this final class, as above.
     return unsafeDowncast(made, to: ByteStorage.self)
   }
 
   package var base: UnsafeRawPointer {
-    // As `header.base`, which checks for exclusive access each time.
+    // Not `header.base`: that checks for exclusive access at each call.
     withUnsafeMutablePointerToHeader { UnsafeRawPointer($0.pointee.base) }
   }
 }

@@ -3,10 +3,10 @@ internal import RunLoopLibc
 extension RunLoop.Message {
   /// Immutable bytes. Copies and slices share the memory, also with the receiver of a message [RLK-MSG-35].
   ///
-  /// A slice has the indices of what it is a slice of, as slices of arrays have [RLK-MSG-36].
+  /// A slice keeps the indices of the bytes that it is a part of, like an array's slice [RLK-MSG-36].
   /// - Thread: Closures are called on the calling thread, before the return.
   public struct Bytes: @unchecked Sendable, Hashable, RandomAccessCollection, CustomStringConvertible {
-    /// Nil: no bytes. Never changes once it is here.
+    /// Nil if there are no bytes.
     package let storage: ByteStorage?
     /// The index of the first byte. A part of other bytes keeps their indices.
     public let startIndex: Int
@@ -107,19 +107,19 @@ extension RunLoop.Message {
       return a.withUnsafeBytes { first in
         b.withUnsafeBytes { second in
           first.count == 0 || first.baseAddress == second.baseAddress
-            // Both have bytes here.
+            // Neither is empty here, so both have an address.
             || memcmp(first.baseAddress!, second.baseAddress!, first.count) == 0
         }
       }
     }
 
-    /// In accordance with equality. - Complexity: O(bytes).
+    /// Equal bytes have equal hashes. - Complexity: O(bytes).
     public func hash(into hasher: inout Hasher) {
       hasher.combine(count)
       withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
-    /// How many.
+    /// The number of bytes, in words.
     public var description: String { "\(count) bytes" }
   }
 }

@@ -2,21 +2,21 @@ internal import RunLoopLibc
 internal import Synchronization
 
 extension RunLoop.Message {
-  /// The owner of an open descriptor: closes it when the owner is destroyed, unless `take()` has removed it before.
+  /// Owns an open descriptor, and closes it when this object is destroyed, unless `take()` has removed it before.
   ///
-  /// A message takes the descriptor along: when it has been sent, the sender's object is empty, and the receiver's has
-  /// it [RLK-MSG-31]. A send that throws leaves it where it was.
+  /// Sending a message moves its descriptors: after the send the sender's object is empty, and the receiver's object
+  /// owns the descriptor [RLK-MSG-31]. A send that throws moves nothing.
   /// - Thread: Any, for all members.
   public final class Descriptor: Sendable, CustomStringConvertible {
-    /// -1: taken, or sent.
+    /// -1 once the descriptor was taken or sent.
     private let number: Atomic<Int32>
-    /// Not 0: no program has it, but a queue or a connection of the process of this generation. A child of fork(2)
-    /// closes it where it begins, since nothing else would close it there.
+    /// The fork generation of the process that hides the descriptor, in a queue or a connection; 0 if the program has
+    /// it. A child of fork(2) closes hidden descriptors when it starts, because nothing else in it would.
     private let hiddenIn = Atomic<UInt32>(0)
 
-    /// Takes over the descriptor: other code must not close it from now on.
-    /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the number is negative. Whether it is open shows when it
-    ///   is used.
+    /// Takes ownership of the descriptor: other code must not close it from now on.
+    /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the number is negative. The call does not check
+    ///   that the descriptor is open.
     public init(owning fileDescriptor: Int32) throws {
       guard fileDescriptor >= 0 else {
         throw RunLoopError.system(EBADF, DescriptorWords.isNone(fileDescriptor))
@@ -24,7 +24,7 @@ extension RunLoop.Message {
       number = Atomic(fileDescriptor)
     }
 
-    /// Makes a second number for the same open file, close-on-exec; the first stays the caller's.
+    /// Duplicates a descriptor, close-on-exec. The caller still owns the original.
     /// - Throws: A `RunLoopError.system`: `EBADF`, `EMFILE`.
     public init(duplicating fileDescriptor: Int32) throws {
       let duplicate = fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 3)
@@ -36,20 +36,20 @@ extension RunLoop.Message {
             ? DescriptorWords.isNone(fileDescriptor) : "to duplicate descriptor \(fileDescriptor)"))
     }
 
-    /// To be filled when the message is sent.
+    /// Creates an empty object, which a send fills.
     package init() { number = Atomic(-1) }
 
-    /// The number, for use while this object lives and the descriptor is neither taken nor sent; -1 after that.
+    /// The descriptor's number; -1 once it was taken or sent. The number is valid only while this object lives.
     public var fileDescriptor: Int32 { number.load(ordering: .acquiring) }
 
-    /// The number, which is the caller's to close from now on [RLK-MSG-32]. Once.
+    /// Removes the descriptor from this object and returns it. The caller owns it from now on [RLK-MSG-32].
     /// - Throws: A `RunLoopError`: `.system` with `EBADF` if it was taken or sent before.
     public func take() throws -> Int32 {
       guard let taken = moveOut() else { throw RunLoopError.system(EBADF, Self.isEmpty) }
       return taken
     }
 
-    /// A second owner of the same open file, with a number of its own.
+    /// Creates a second owner of the same open file, by duplicating the descriptor.
     /// - Throws: A `RunLoopError.system`: `EBADF` if it was taken or sent, `EMFILE`.
     public func duplicate() throws -> Descriptor {
       let descriptor = fileDescriptor
@@ -57,40 +57,42 @@ extension RunLoop.Message {
       return try Descriptor(duplicating: descriptor)
     }
 
-    /// Words for an error.
+    /// Used in errors.
     static let isEmpty = "the descriptor was taken, or sent, before"
 
-    /// Nil if it is empty.
+    /// Removes the descriptor; nil if there is none.
     package func moveOut() -> Int32? {
       appear()
       let taken = number.exchange(-1, ordering: .acquiringAndReleasing)
       return taken < 0 ? nil : taken
     }
 
-    /// Stores the number in an empty object, which no other thread fills.
+    /// Stores a descriptor in an empty object. No other thread may fill the object at the same time.
     package func moveIn(_ fileDescriptor: Int32) { number.store(fileDescriptor, ordering: .releasing) }
 
     // MARK: Out of the program's sight
 
-    /// Until it appears, a child of fork(2) does not keep it. If the list has no memory, children keep it.
+    /// Has children of fork(2) close the descriptor, until `appear`. If there is no memory for that, children inherit
+    /// it.
     package func hide() {
       guard fileDescriptor >= 0, Unshared.section({ Unshared.add(fileDescriptor) }) >= 0 else { return }
       hiddenIn.store(Kernel.forkGeneration, ordering: .releasing)
     }
 
-    /// Moves a number in that is hidden already.
+    /// Stores a descriptor that children of fork(2) close already.
     package func moveIn(hidden fileDescriptor: Int32) {
       moveIn(fileDescriptor)
       hiddenIn.store(Kernel.forkGeneration, ordering: .releasing)
     }
 
-    /// The number of a hidden one, which stays hidden. Nil if it is empty, or another process's.
+    /// Removes a hidden descriptor, which stays hidden. Nil if there is none, or if this process inherited the object.
     package func moveOutHidden() -> Int32? {
       guard hiddenIn.exchange(0, ordering: .acquiringAndReleasing) == Kernel.forkGeneration else { return nil }
       return moveOut()
     }
 
-    /// It is the program's now, and its children keep it. A child that finds one of its parent has none.
+    /// Gives the descriptor to the program, so that its children inherit it. In a child of fork(2), an object that the
+    /// parent has hidden becomes empty.
     package func appear() {
       guard hiddenIn.load(ordering: .relaxed) != 0 else { return }
       let generation = hiddenIn.exchange(0, ordering: .acquiringAndReleasing)
@@ -106,7 +108,7 @@ extension RunLoop.Message {
       if let number = generation == 0 ? moveOut() : moveOutHidden() { Unshared.close(number) }
     }
 
-    /// The number.
+    /// The number, in words.
     public var description: String { "descriptor \(fileDescriptor)" }
   }
 }

@@ -1,17 +1,19 @@
-/// What a send right names: one object for each thing that can be sent to, so that rights are equal by identity.
+/// What a send right names. There is one object for each receiver, so rights are equal if their objects are identical.
 ///
-/// A mailbox, the answer to a request, or a port of another process.
+/// The receiver is a mailbox, a request that awaits its answer, or a port of another process.
 package protocol Destination: AnyObject, Sendable {
-  /// All or nothing. With no lock held.
+  /// Sends all of the message, or throws and sends nothing. Call it with no lock held.
   func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError)
-  /// The same for a task, which waits without its thread. Nil if the message has been sent; else it waits for room:
-  /// `whenOver` is called once, perhaps before the return, or not at all if the withdrawal has answered true.
+  /// Sends for a task, without blocking the thread. Returns nil if the message has been sent. Otherwise the message
+  /// waits for room, and `whenOver` is called once: perhaps before this returns, and never if the withdrawal has
+  /// returned true.
   func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal?
   var isValid: Bool { get }
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation
-  /// Where its messages wait, if it is a port of this process. Whoever sends to that holds this object meanwhile.
+  /// The mailbox, if the receiver is a port of this process. A caller that sends to the mailbox retains this object
+  /// during the send.
   var mailbox: Mailbox? { get }
-  /// For descriptions.
+  /// Used in descriptions.
   var words: String { get }
 }
 
@@ -20,22 +22,23 @@ extension Destination {
 
   package var words: String { "a port" }
 
-  /// For what has room, or is gone.
+  /// Sends at once, or throws: for receivers that never wait for room.
   package func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
     try send(message, .none)
     return nil
   }
 }
 
-/// How long a send may wait for room.
+/// How long a send waits for room.
 package enum SendTimeout {
   case none
   case until(Deadline)
   case forever
 }
 
-/// What a send of a task has come to. Called once, with no lock held, unless the send was withdrawn before.
+/// Receives the result of a task's send. Called once, with no lock held, unless the send was withdrawn before.
 package typealias SendEnd = @Sendable (Result<Void, any Error>) -> Void
 
-/// Withdraws a send that waits: true if it was not sent, will not be, and nobody is told of its end.
+/// Withdraws a send that waits for room. Returns true if the message will not be sent; the `SendEnd` is not called
+/// then.
 package typealias SendWithdrawal = @Sendable () -> Bool

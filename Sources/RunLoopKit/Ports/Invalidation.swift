@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Whether what a send right names is gone for good, and who wants to know.
+/// Whether the receiver that a send right names has ended, and the observers of that end.
 package final class Invalidation: Sendable {
   private let lock = Lock()
   private let isOverWord = Atomic<Bool>(false)
@@ -10,7 +10,7 @@ package final class Invalidation: Sendable {
 
   package var isOver: Bool { isOverWord.load(ordering: .acquiring) }
 
-  /// Called at once if it is over already.
+  /// Calls `body` at the end, or at once if the receiver has ended already.
   package func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     let observation = RunLoop.Port.Observation(self, body)
     let isLate = lock.withLock {
@@ -22,7 +22,7 @@ package final class Invalidation: Sendable {
     return observation
   }
 
-  /// Calls all observers, with no lock held; each once.
+  /// Marks the receiver as ended, and calls each observer once, with no lock held.
   package func invalidate() {
     let called = lock.withLock { () -> ContiguousArray<RunLoop.Port.Observation> in
       isOverWord.store(true, ordering: .releasing)

@@ -1,47 +1,48 @@
 internal import Synchronization
 
-/// The messages of a port that wait for delivery, in a bounded queue. Send rights hold the mailbox, not the port.
+/// The bounded queue of a port's undelivered messages. Send rights retain the mailbox, not the port.
 ///
-/// Its lock is a leaf: taken under a loop's and an item's lock, never around one. A sender that finds the queue empty
-/// marks the port ready in all modes that hold it, each under its loop's lock; a loop that finds it empty takes the
-/// mark away under both locks. So a port with messages is marked, or about to be.
+/// Its lock is a leaf: it may be taken under a loop's or an item's lock, and neither of those is taken under it. A
+/// sender that finds the queue empty marks the port ready in each mode that has the port, under that loop's lock. A
+/// loop that finds the queue empty removes the mark, under both locks. So a port with messages is marked, or a sender
+/// is about to mark it.
 package final class Mailbox: Destination, @unchecked Sendable {
   private let lock = Lock()
   let limit: Int
   @exclusivity(unchecked) private var queue = Row<RunLoop.Message>()
-  /// Of messages that wait.
+  /// The charges for messages in the queue.
   @exclusivity(unchecked) private var charges = QueuedCharges()
-  /// A message with descriptors may be among them.
+  /// The queue may contain a message with descriptors.
   @exclusivity(unchecked) private var hasDescriptors = false
   @exclusivity(unchecked) private var memberships = OneOrMany<PortMembership>()
   @exclusivity(unchecked) private var isClosed = false
-  /// Senders that sleep, or are about to.
+  /// How many senders wait for room: sleeping threads, stalled connections, and tasks in line.
   @exclusivity(unchecked) private var waiting = 0
-  /// Changes when there may be room for senders that wait.
+  /// Changes when threads that wait for room must check again.
   private let room = FutexWord()
-  /// Of messages; read without the lock.
+  /// The queue's count, for reading without the lock.
   private let held = Atomic<Int>(0)
   private let invalidation = Invalidation()
   private let lost = Atomic<Int>(0)
-  /// To other processes; made with the first, and kept. Set under the lock.
+  /// Created with the first connection to another process, and then kept. Set under the lock.
   private var madeTransport: (any PortTransport)?
   private(set) var hooks: RunLoop.Source.HeldHooks?
   private let hasTransport = Atomic<Bool>(false)
-  /// Those that have something for the port and wait for room; counted in `waiting`.
+  /// Connections that hold a message for the port and wait for room; counted in `waiting`.
   private var stalled: [any RoomWaiter] = []
   /// Messages of tasks that wait for room; counted in `waiting`.
   @exclusivity(unchecked) private var line = RoomLine()
-  /// The last room was left to threads and connections that wait besides the line.
+  /// The line let threads and connections have the last room. The next room is the line's.
   private var lineHasPassed = false
 
   init(limit: Int) { self.limit = max(limit, 1) }
 
   package var count: Int { held.load(ordering: .acquiring) }
 
-  /// Threads, connections and tasks that wait for room.
+  /// How many threads, connections and tasks wait for room.
   package var waitingCount: Int { lock.withLock { waiting } }
 
-  /// Answers of the port's body that could not be delivered.
+  /// How many answers of the port's body could not be delivered.
   var lostReplies: Int { lost.load(ordering: .relaxed) }
 
   func replyWasLost() { lost.add(1, ordering: .relaxed) }
@@ -52,7 +53,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   package var mailbox: Mailbox? { self }
 
-  /// A peer watch that connects first and then finds it open learns of its end.
+  /// If a peer watch calls `connect` first and then finds the mailbox open, the mailbox will notify it of its end.
   package var isOpen: Bool { lock.withLock { !isClosed } }
 
   package func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
@@ -76,7 +77,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     try finishSend(parcel)
   }
 
-  /// With the lock held, which it gives up, and with room.
+  /// Call it with the lock held, which it releases, and when there is room.
   @inline(__always)
   private func finishSend(_ parcel: borrowing Parcel) throws(RunLoopError) {
     do throws(RunLoopError) {
@@ -84,7 +85,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     } catch {
       let isAwaited = waiting > 0
       lock.unlock()
-      if isAwaited { thereIsRoom() }  // it has not used the room for which it may have been woken
+      if isAwaited { thereIsRoom() }  // this sender may have been woken for the room, and has not used it
       throw error
     }
     if parcel.descriptorCount > 0 { hasDescriptors = true }
@@ -98,7 +99,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     if let others { for membership in others { membership.host.messageCame(membership) } }
   }
 
-  /// At once if there is room and no task waits for it; else the message waits in line.
+  /// Sends at once if there is room and no task waits for it. Otherwise the message waits in line.
   package func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
     guard !isForked else { throw .forked }
     let parcel = try Parcel(message)
@@ -128,8 +129,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
     return hasLeft
   }
 
-  /// As a message that came from elsewhere, credentials included: false if the queue is full, nil if it is closed.
-  /// - Parameter charge: For what waits with it. Without one it has no descriptors.
+  /// Queues a message as it is, with its sender's credentials. Returns false if the queue is full, nil if it is closed.
+  /// - Parameter charge: Released when the message leaves the queue. Nil only if the message has no descriptors.
   package func accept(_ message: RunLoop.Message, _ charge: (any MessageCharge)? = nil) -> Bool? {
     lock.lock()
     guard !isClosed, queue.count < limit else {
@@ -149,7 +150,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
     return true
   }
 
-  /// With the lock held, which it gives up meanwhile; not held any more if it throws.
+  /// Call it with the lock held. It releases the lock while it waits, and holds it again on return, but not if it
+  /// throws.
   @inline(never)
   private func waitForRoom(_ timeout: SendTimeout) throws(RunLoopError) {
     let deadline: Deadline
@@ -179,15 +181,15 @@ package final class Mailbox: Destination, @unchecked Sendable {
     }
   }
 
-  /// True if the loop of the calling thread serves the port: it takes no messages out while the thread waits. Under the
-  /// lock.
+  /// True if only the calling thread's loop serves the port: no message leaves the queue while this thread waits. Under
+  /// the lock.
   private var isServedHereOnly: Bool {
     memberships.first != nil && memberships.allSatisfy { $0.host.isCurrent }
   }
 
   // MARK: Receiving
 
-  /// The first message; nil if there is none, or the port is gone.
+  /// Removes the first message; nil if there is none.
   func dequeue() -> RunLoop.Message? {
     lock.lock()
     let message = queue.takeFirst()
@@ -196,7 +198,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     let charge = charges.isEmpty || message == nil ? nil : charges.removeFirst()
     let mayHaveDescriptors = hasDescriptors
     if queue.count == 0 { hasDescriptors = false }
-    // At once: whoever comes now must not take the room whose turn it is.
+    // Under the same lock: a sender that comes now must not take the room of one that waits.
     let made = waiting > 0 ? makeRoom() : nil
     lock.unlock()
     withExtendedLifetime(charge) {}
@@ -205,8 +207,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
     return message
   }
 
-  /// Closes the mailbox: sends throw from now on, and messages that wait are discarded. Their requests throw, and their
-  /// descriptors are closed. With no lock held; once.
+  /// Closes the mailbox: sends throw from now on. Queued messages are discarded: their requests throw, and their
+  /// descriptors are closed. Call it with no lock held; only the first call has an effect.
   func close() {
     guard !isForked else { return }
     lock.lock()
@@ -231,7 +233,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   private func thereIsRoom() { notifyWaiters(of: lock.withLock { makeRoom() }) }
 
-  /// What has become of those that wait for room.
+  /// The senders that waited for room, and what each gets.
   private struct RoomMade {
     let memberships: OneOrMany<PortMembership>
     let woken: [any RoomWaiter]
@@ -252,7 +254,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
       memberships: wasEmpty && queue.count > 0 ? memberships : OneOrMany(), woken: woken, admitted: admitted)
   }
 
-  /// With no lock held: whose turn it is has been decided.
+  /// Call it with no lock held, after `makeRoom` has decided who gets the room.
   @inline(never)
   private func notifyWaiters(of made: RoomMade) {
     room.advance()
@@ -261,8 +263,9 @@ package final class Mailbox: Destination, @unchecked Sendable {
     for (place, result) in made.admitted { place.end(result) }
   }
 
-  /// The first in line come in: as many as there is room for, or, beside others that wait, one every other time. Who
-  /// waits otherwise takes what is left. Under the lock.
+  /// Moves the first messages in line into the queue. If only tasks wait, it moves as many as there is room for. If
+  /// threads or connections wait too, it moves one every other time, and leaves the remaining room to them. Under the
+  /// lock.
   private func admit(all isLineAlone: Bool) -> [(PlaceInLine, Result<Void, any Error>)] {
     if !isLineAlone {
       lineHasPassed.toggle()
@@ -289,10 +292,11 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   // MARK: Modes. Under the loop's lock.
 
-  /// True if messages wait already.
+  /// Adds a membership. Returns true if the queue has messages.
   package func join(_ membership: PortMembership) -> Bool {
     lock.withLock {
-      // A thread of this loop that waits for room, while nothing served the port, is now the only one to make some.
+      // A thread of this loop may be waiting for room. From now on only that thread can make room, so it must check
+      // again.
       if waiting > 0 { room.advance() }
       memberships.append(membership)
       return queue.count > 0
@@ -301,7 +305,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   func leave(_ mode: ModePointer) -> PortMembership? {
     lock.withLock {
-      // The thread that waits for room may be the only one that can make some.
+      // As above: the waiting thread's loop may be the only one left that serves the port.
       if waiting > 0 { room.advance() }
       return memberships.remove { $0.mode == mode }
     }
@@ -323,7 +327,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     }
   }
 
-  /// The modes of the port, and their loops.
+  /// The modes that have the port, with their loops.
   package var places: [(host: RunLoop, mode: ModePointer)] {
     lock.withLock { isClosed ? [] : memberships.map { ($0.host, $0.mode) } }
   }
@@ -334,7 +338,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
     return memberships.first { $0.mode == mode }
   }
 
-  /// False if there is room after all, or the port is gone; else `wake` is called when there is.
+  /// Registers a waiter, whose `wake` is called when there may be room. Returns false if there is room already, or if
+  /// the port has ended.
   package func stall(_ waiter: any RoomWaiter) -> Bool {
     lock.withLock {
       guard !isClosed, queue.count >= limit else { return false }

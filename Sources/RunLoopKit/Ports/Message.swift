@@ -8,21 +8,21 @@ extension RunLoop {
     public enum Component: Sendable {
       /// Immutable bytes; sent without copying them within the process, and large ones between processes.
       case bytes(Bytes)
-      /// A descriptor; the receiver's after the send. A child of fork(2) keeps none of a message that waits for
-      /// delivery at that moment [RLK-MSG-54].
+      /// A descriptor, which the receiver owns after the send. A child of fork(2) does not inherit descriptors of
+      /// messages that wait for delivery [RLK-MSG-54].
       case descriptor(Descriptor)
       /// The right to send to a port [RLK-MSG-37].
       case right(Port.SendRight)
     }
 
-    /// Any number, on whose meaning sender and receiver agree.
+    /// Any number. Sender and receiver agree on its meaning.
     public var id: UInt32
     /// The components, in the sender's order.
     public var components: [Component]
     /// Where an answer goes; nil if none is expected.
     public var reply: Port.SendRight?
-    /// The process that sent this message, by the kernel's word for each packet, even if another process has opened the
-    /// connection; nil if this process sent it by a right to a port of its own.
+    /// The process that sent this message. The kernel names the sender of each packet, even if another process has
+    /// opened the connection. Nil if this process sent the message to one of its own ports directly.
     public package(set) var sender: Sender?
 
     /// The most descriptors that a message can carry, also within a process: 253 (unix(7): `SCM_MAX_FD`) [RLK-WIRE-4].
@@ -53,7 +53,7 @@ extension RunLoop {
       components.compactMap { if case .descriptor(let descriptor) = $0 { descriptor } else { nil } }
     }
 
-    /// The program gets the message: its descriptors are no longer hidden.
+    /// Call it when the program gets the message: children of fork(2) inherit its descriptors from now on.
     package func revealDescriptors() { for case .descriptor(let descriptor) in components { descriptor.appear() } }
 
     /// All rights but the one to answer, in their order.
@@ -81,9 +81,9 @@ extension RunLoop.Message {
   public struct Sender: Sendable, Hashable, CustomStringConvertible {
     /// The number of the process, which may have ended since.
     public let processID: Int32
-    /// The user that it ran as: of a message the real one, of a connection (`PeerPolicy`) the effective one.
+    /// The sender's user: the real user for a message, the effective user for a connection (`PeerPolicy`).
     public let userID: UInt32
-    /// The group that it ran as, likewise.
+    /// The sender's group, likewise.
     public let groupID: UInt32
 
     package init(processID: Int32, userID: UInt32, groupID: UInt32) {
@@ -92,7 +92,7 @@ extension RunLoop.Message {
       self.groupID = groupID
     }
 
-    /// The numbers.
+    /// The numbers, in words.
     public var description: String { "process \(processID), user \(userID), group \(groupID)" }
   }
 }

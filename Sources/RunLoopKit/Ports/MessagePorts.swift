@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// The ports of a mode, and those of them that have messages, in the order in which they got them. Guarded by the
+/// The ports of a mode. Those with messages are in a list, in the order in which they became ready. Guarded by the
 /// loop's lock.
 struct MessagePorts: ~Copyable {
   private(set) var members: ContiguousArray<PortMembership> = []
-  // Held by `members`: `remove` unmarks first.
+  // Not retained here but by `members`: `remove` takes a membership out of this list first.
   private unowned(unsafe) var firstReady: PortMembership?
   private unowned(unsafe) var lastReady: PortMembership?
   private let readyCount = Atomic<Int>(0)
@@ -22,7 +22,7 @@ struct MessagePorts: ~Copyable {
 
   mutating func remove(_ membership: PortMembership) {
     _ = unmarkReady(membership)
-    // The last one takes its place.
+    // The last member moves to the free place.
     let last = members.removeLast()
     if last !== membership {
       members[membership.index] = last
@@ -54,7 +54,7 @@ struct MessagePorts: ~Copyable {
     return true
   }
 
-  /// Behind all others that are ready.
+  /// Moves the port behind all others that are ready.
   mutating func sendToEnd(_ membership: PortMembership) {
     guard lastReady !== membership else { return }
     _ = unmarkReady(membership)

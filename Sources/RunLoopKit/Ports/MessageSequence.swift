@@ -1,14 +1,14 @@
 extension RunLoop {
-  /// A new port, and its messages, for tasks.
+  /// Creates a port, whose messages are a sequence for tasks.
   ///
-  /// The port is in the mode while a task waits: so a task that is busy holds the senders back as soon as `queueLimit`
-  /// messages wait.
+  /// The port is in the mode only while a task waits. While the task is busy, senders wait as soon as `queueLimit`
+  /// messages are in the port.
   ///
-  /// The sequence ends when the last copy of the right is gone, here and in other processes, and the messages that
-  /// waited have been delivered [RLK-STREAM-10]. A process that has got the right by a connection that it has accepted
-  /// may keep it until the connection ends.
+  /// The sequence ends when the last copy of the right is released, here and in other processes, and the messages that
+  /// waited have been delivered [RLK-STREAM-10]. A process that has received the right on a connection that it has
+  /// accepted may keep it until the connection ends.
   /// - Parameters:
-  ///   - queueLimit: As for a `Port`.
+  ///   - queueLimit: How many messages may wait, at least 1; a sender of more waits.
   ///   - mode: A loop that does not run in this mode delivers nothing.
   /// - Returns: The right to send to the port, and the sequence. The port is invalid when the sequence is released, and
   ///   when it has ended.

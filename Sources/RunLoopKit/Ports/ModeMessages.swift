@@ -1,13 +1,14 @@
 internal import Synchronization
 
-/// The ports of a mode, and whose turn it is. Guarded by the loop's lock.
+/// The ports of a mode, and whether the kernel's events or the messages are next. Guarded by the loop's lock.
 ///
-/// That a port has messages is marked here: the mark is the truth that a wait respects; the kick of the wakeup word
-/// only makes the loop look. So a kick that a pass drops loses nothing, and is never passed on to an enclosing run.
+/// A mark says that a port has messages. The mark decides whether a wait may sleep; waking the loop only makes it check
+/// the marks. So a pass may drop a wake for a message without losing the message, and never passes that wake on to an
+/// enclosing run.
 struct ModeMessages: ~Copyable {
-  /// Made with the first port, so that a mode without them pays a load for it.
+  /// Created with the first port: a mode without ports only pays for one load.
   private let made = Atomic<UnsafeRawPointer?>(nil)
-  /// A message of one of them was served last: what the kernel has found comes next. [loop]
+  /// The last pass served a message, so the kernel's events come next. [loop]
   private let isKernelsTurn = Atomic<Bool>(false)
 
   @inline(__always)
@@ -15,7 +16,7 @@ struct ModeMessages: ~Copyable {
     UnsafeMutableRawPointer(mutating: made.load(ordering: .acquiring))?.assumingMemoryBound(to: MessagePorts.self)
   }
 
-  /// Read without the lock; with marks whose messages are gone.
+  /// True if a port is marked. Read without the lock; marks may remain whose messages are gone.
   @inline(__always)
   var hasReady: Bool {
     guard let ports else { return false }
@@ -26,28 +27,29 @@ struct ModeMessages: ~Copyable {
 
   var count: Int { ports?.pointee.members.count ?? 0 }
 
-  /// Of all of them together.
+  /// The number of messages in all ports.
   var waiting: Int { ports?.pointee.members.reduce(0) { $0 + $1.port.mailbox.count } ?? 0 }
 
   func insert(_ membership: PortMembership) {
     if ports == nil { made.store(UnsafeRawPointer(UnsafeMutablePointer.make(MessagePorts())), ordering: .releasing) }
-    // Made above.
+    // Created above.
     ports!.pointee.insert(membership)
   }
 
   func remove(_ membership: PortMembership) {
     unmark(membership)
-    // A membership is of a mode that has them; they last as long as the mode. So in `mark` and `unmark`.
+    // A membership exists only in a mode that has created `ports`, which live as long as the mode. The same holds in
+    // `mark` and `unmark`.
     ports!.pointee.remove(membership)
   }
 
-  /// False if it was marked before: the loop is about to look.
+  /// False if the port was marked already: then the loop is about to serve it.
   func mark(_ membership: PortMembership) -> Bool { ports!.pointee.markReady(membership) }
 
   private func unmark(_ membership: PortMembership) { _ = ports!.pointee.unmarkReady(membership) }
 
-  /// The next port with a message, which goes behind the others. The message stays where it is until it is served: the
-  /// port may have left by then, or another loop have taken it. [loop]
+  /// Returns the next port with a message, and moves it behind the others. The message stays in the port until the port
+  /// is served. Before that the port may leave the mode, or another loop may take the message. [loop]
   func takeFirst() -> RunLoop.Port? {
     dropEmpty()
     guard let ports, let first = ports.pointee.first else { return nil }
@@ -56,14 +58,14 @@ struct ModeMessages: ~Copyable {
     return first.port
   }
 
-  /// True if the turn was the kernel's, and is not any more. [loop]
+  /// True if the kernel's events were next; the messages are next after that. [loop]
   func takeKernelsTurn() -> Bool {
     guard isKernelsTurn.load(ordering: .relaxed) else { return false }
     isKernelsTurn.store(false, ordering: .relaxed)
     return true
   }
 
-  /// The marks of ports whose messages were served, or taken by another loop, as far as they come first.
+  /// Removes marks of empty ports from the front of the list, up to the first port with a message.
   func dropEmpty() {
     guard let ports else { return }
     while let first = ports.pointee.first, first.port.mailbox.count == 0 { unmark(first) }
@@ -90,6 +92,6 @@ extension ModePointer {
     }
   }
 
-  /// How many passes serve all that its ports have now.
+  /// How many passes it takes to serve what the mode's ports have now.
   var turns: Int { counts.ports + messages.waiting }
 }

@@ -1,12 +1,12 @@
 internal import Synchronization
 
 extension RunLoop.Port {
-  /// What `onInvalidation` returns, to cancel the call. Releasing it does not cancel.
+  /// Returned by `onInvalidation`, to cancel the call. Releasing it does not cancel.
   public final class Observation: @unchecked Sendable {
-    /// Who ends the pending takes it.
+    /// Taken by the thread that sets `isPending` to false.
     private var body: (@Sendable () -> Void)?
     private let list: Invalidation
-    /// Neither called nor called off.
+    /// True until the body is called or the observation is cancelled.
     private let isPending = Atomic<Bool>(true)
 
     init(_ list: Invalidation, _ body: @escaping @Sendable () -> Void) {

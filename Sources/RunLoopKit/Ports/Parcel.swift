@@ -1,11 +1,11 @@
 internal import RunLoopLibc
 
-/// A message on its way: the receiver's copy, and the descriptors that move into it at the moment of delivery.
+/// A message during a send: the receiver's copy, and the descriptors that move into it when it is delivered.
 package struct Parcel: ~Copyable {
   package private(set) var message: RunLoop.Message
-  /// The sender's; empty for most messages.
+  /// The sender's descriptors; empty for most messages.
   private var givers: [RunLoop.Message.Descriptor] = []
-  /// Empty ones in the receiver's copy, in the same order.
+  /// Empty descriptors in the receiver's copy, in the same order.
   private var takers: [RunLoop.Message.Descriptor] = []
 
   /// - Throws: `.tooManyDescriptors`; `.system` with `EBADF` for an empty descriptor. Nothing has moved then.
@@ -35,13 +35,13 @@ package struct Parcel: ~Copyable {
     guard givers.count <= RunLoop.Message.maximumDescriptors else { throw .tooManyDescriptors }
   }
 
-  /// All descriptors are the receiver's from now on, or, if it throws, all the sender's. Under the receiver's lock.
+  /// Moves all descriptors to the receiver's copy. If it throws, the sender has all of them. Under the receiver's lock.
   @inline(__always)
   package func moveDescriptors() throws(RunLoopError) {
     if !givers.isEmpty { try moveAll() }
   }
 
-  /// After a send that has failed: all are the sender's again.
+  /// Moves all descriptors back to the sender, after a failed send.
   package func returnDescriptors() {
     for index in givers.indices {
       if let number = takers[index].moveOut() { givers[index].moveIn(number) }
@@ -57,8 +57,8 @@ package struct Parcel: ~Copyable {
         takers[index].moveIn(number)
         continue
       }
-      // Taken meanwhile, or twice in the message. This loop has filled these objects, and no other code has references
-      // to them yet.
+      // The descriptor was taken meanwhile, or is in the message twice. The takers before it were filled by this loop,
+      // and no other code has references to them yet.
       for moved in givers.indices[..<index] { givers[moved].moveIn(takers[moved].moveOut()!) }
       let detail = "a descriptor of the message was taken meanwhile, or is in it twice"
       throw .system(EBADF, detail)

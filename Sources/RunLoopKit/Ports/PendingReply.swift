@@ -1,14 +1,15 @@
 internal import Synchronization
 
-/// The answer to one request: comes once, or is known not to come, or is not wanted any more.
+/// The answer to one request. It is settled once: by the answer, by the news that none will come, or because the
+/// request has given up.
 package final class PendingReply: @unchecked Sendable {
   private let lock = Lock()
   private var answer: Result<RunLoop.Message, any Error>?
   private let isSettled = Atomic<Bool>(false)
   private let invalidation = Invalidation()
-  /// Rung when the answer has come: a message in it makes the asker's loop look.
+  /// Gets an empty message when the reply is settled, which wakes the loop that runs for the request.
   package let bell: Mailbox
-  /// Of a task, which no bell wakes: called once with the answer, with no lock held.
+  /// For a request of a task, which the bell does not wake. Called once with the answer, with no lock held.
   private let whenOver: (@Sendable (Result<RunLoop.Message, any Error>) -> Void)?
 
   init(bell: Mailbox, whenOver: (@Sendable (Result<RunLoop.Message, any Error>) -> Void)? = nil) {
@@ -16,13 +17,14 @@ package final class PendingReply: @unchecked Sendable {
     self.whenOver = whenOver
   }
 
-  /// No loop of the program waits for it.
+  /// True if a task awaits the answer, so that no loop runs for it.
   package var isAwaitedByTask: Bool { whenOver != nil }
 
   var isOver: Bool { isSettled.load(ordering: .acquiring) }
   var isValid: Bool { lock.forkGeneration == Kernel.forkGeneration && !isOver }
 
-  /// The first counts. - Throws: `.portInvalid` if it is over already; the parcel's errors, and then it is not.
+  /// Settles the reply with a message, unless it is settled. - Throws: `.portInvalid` if it is settled already; the
+  /// parcel's errors, which leave it unsettled.
   package func settle(_ parcel: borrowing Parcel) throws(RunLoopError) {
     guard lock.forkGeneration == Kernel.forkGeneration else { throw .forked }
     try lock.withLock { () throws(RunLoopError) in
@@ -33,7 +35,7 @@ package final class PendingReply: @unchecked Sendable {
     hasSettled()
   }
 
-  /// With a message that came from elsewhere, or with why none comes. False if it is over already.
+  /// Settles the reply with a message from another process, or with the error. False if it is settled already.
   @discardableResult
   package func settle(_ answer: Result<RunLoop.Message, any Error>) -> Bool {
     guard lock.forkGeneration == Kernel.forkGeneration else { return false }
@@ -61,7 +63,7 @@ package final class PendingReply: @unchecked Sendable {
     invalidation.invalidate()
   }
 
-  /// Nil while there is none.
+  /// Removes the answer; nil while there is none.
   func takeAnswer() -> Result<RunLoop.Message, any Error>? {
     let taken = lock.withLock { answer.take() }
     if case .success(let message)? = taken { message.revealDescriptors() }

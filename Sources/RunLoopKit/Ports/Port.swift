@@ -1,5 +1,5 @@
 extension RunLoop {
-  /// Receives messages; a source of its own kind.
+  /// An item that receives messages.
   ///
   /// As a member of a mode it keeps the mode from being empty, and a message wakes its loop. If the loop runs in
   /// another mode at that moment, the message waits and causes no pass [RLK-MSG-4]. The loop delivers one message a
@@ -19,7 +19,8 @@ extension RunLoop {
     @exclusivity(unchecked) final var body: Body
     /// The name by which other processes find the port; nil if it has none.
     public let name: String?
-    /// What a port with a name asks of other processes, with words for its description.
+    /// What a named port demands of other processes; RunLoopPorts sets it. The port's description includes its
+    /// description.
     package typealias Terms = AnyObject & Sendable & CustomStringConvertible
 
     package let namedTerms: (any Terms)?
@@ -34,8 +35,8 @@ extension RunLoop {
       self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: receive)
     }
 
-    /// A port whose body answers: what it returns, on the thread of the loop that runs, goes to the message's `reply`
-    /// [RLK-MSG-20].
+    /// Creates a port whose body answers: what the body returns, on the thread of the loop that runs, is sent to the
+    /// message's `reply` [RLK-MSG-20].
     ///
     /// If there is no such right, or the body returns nil, nothing is sent; a request then throws `.noReply`. The loop
     /// does not wait for room: it drops an answer to a port that is full or gone, and counts it in `undeliveredReplies`
@@ -47,8 +48,8 @@ extension RunLoop {
       self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.answering(replying))
     }
 
-    /// A port with a delegate, which it does not retain. When the delegate is gone, the next message invalidates the
-    /// port [RLK-MSG-19].
+    /// Creates a port with a delegate, which it does not retain. When the delegate is gone, the next message
+    /// invalidates the port [RLK-MSG-19].
     public convenience init(queueLimit: Int = Port.defaultQueueLimit, delegate: any PortDelegate & Sendable) {
       self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.calling(delegate))
     }
@@ -91,10 +92,10 @@ extension RunLoop {
     /// How many messages may wait for delivery.
     public var queueLimit: Int { mailbox.limit }
 
-    /// Answers of a replying body that could not be delivered: their port was full or gone.
+    /// How many answers of a replying body could not be delivered, because their port was full or gone.
     public var undeliveredReplies: Int { mailbox.lostReplies }
 
-    /// Its connections go where it goes.
+    /// With connections to other processes, they follow the port through its modes.
     override var hooksOfKind: Source.HeldHooks? { mailbox.transport == nil ? nil : mailbox.hooks }
 
     override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
@@ -111,8 +112,8 @@ extension RunLoop {
       swap(&body, &released)
     }
 
-    /// A loop that has served it has ended. If that was the last one, no message would ever be answered: the port ends,
-    /// and its senders learn of that.
+    /// Called when a loop that served the port has ended. If no loop is left, the port is invalidated, so that its
+    /// senders do not wait for ever.
     func loopHasEnded() { if mailbox.places.isEmpty { invalidate() } }
 
     override func hasLeft() { mailbox.close() }

@@ -1,11 +1,11 @@
-// The only way to user code from this folder: see Items/Callouts.swift.
+// This folder calls user code only here: see Items/Callouts.swift.
 
 @inline(never)
 package func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(_ port: RunLoop.Port, _ message: RunLoop.Message) {
   port.body.call(port, message)
 }
 
-/// Always true: it has called.
+/// Always returns true: see Items/Callouts.swift.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_INVALIDATION_OBSERVER__(
   _ body: @Sendable () -> Void, _ observation: RunLoop.Port.Observation
@@ -14,7 +14,7 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_INVALIDATION_OBSERVER__(
   return true
 }
 
-// The closure, which a callout borrows: see Items/Callouts.swift.
+// A port's closure, which a callout borrows: see Items/Callouts.swift.
 
 extension RunLoop.Port {
   struct Body: ~Copyable {

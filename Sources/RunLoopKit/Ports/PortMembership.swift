@@ -1,14 +1,15 @@
-/// A port in one mode. Port and mode refer to it as long as it lasts.
+/// A port's membership in one mode. Both refer to this object until the port leaves.
 package final class PortMembership: @unchecked Sendable {
   package let port: RunLoop.Port
   package let host: RunLoop
   let mode: ModePointer
 
   // Guarded by the loop's lock:
-  /// Among the mode's ports; -1 after it has left.
+  /// Its index in the mode's ports; -1 after the port has left.
   var index = -1
   @exclusivity(unchecked) var isReady = false
-  // Both are in the same mode's list, whose `members` hold them: `remove` takes a membership out of the list first.
+  // Neighbours in the list of ready ports of the same mode. The mode's `members` retain them: `remove` takes a
+  // membership out of this list first.
   @exclusivity(unchecked) unowned(unsafe) var next: PortMembership?
   @exclusivity(unchecked) unowned(unsafe) var previous: PortMembership?
 

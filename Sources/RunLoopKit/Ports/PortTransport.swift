@@ -1,9 +1,9 @@
-/// The connections that bring a port messages from other processes; created with the first of them.
+/// Connects a port to other processes. RunLoopPorts implements it, and creates it with the first connection.
 package protocol PortTransport: AnyObject, Sendable {
-  /// Its connections go where the port goes.
+  /// Hooks of the port that move its connections into the port's modes.
   func makeHooks() -> RunLoop.Source.Hooks
-  /// Why connections would not be accepted in the modes that the port is in.
+  /// The error if connections cannot be accepted in the port's modes.
   var refusal: (any Error)? { get }
-  /// The port is gone. With no lock held.
+  /// Called once when the port has ended, with no lock held.
   func mailboxHasEnded(_ mailbox: Mailbox)
 }

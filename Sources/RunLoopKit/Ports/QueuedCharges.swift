@@ -1,18 +1,18 @@
-/// What a message makes this process hold for a peer, until the message is taken.
+/// Accounts for what a message makes this process hold for a peer. Released when the message leaves its queue.
 package typealias MessageCharge = AnyObject & Sendable
 
-/// Charges for some of the messages in a queue, in their order.
+/// The charges of a queue's messages, in order. A message may have none.
 struct QueuedCharges: ~Copyable {
   private var charges = Row<(place: Int, charge: any MessageCharge)>()
-  /// Messages that were taken while there were charges.
+  /// How many messages were taken while there were charges.
   private var taken = 0
 
   var isEmpty: Bool { charges.isEmpty }
 
-  /// Of the message that comes behind so many.
+  /// Appends the charge of a message that `count` others precede.
   mutating func append(_ charge: any MessageCharge, behind count: Int) { charges.append((taken + count, charge)) }
 
-  /// A message has been taken: its charge, if it had one.
+  /// Call it when a message was taken. Returns the message's charge, if it had one.
   @inline(never)
   mutating func removeFirst() -> (any MessageCharge)? {
     defer { taken += 1 }

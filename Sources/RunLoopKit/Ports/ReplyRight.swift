@@ -1,5 +1,5 @@
-/// The right to give one answer. Consumed by the first send that succeeds; if it is released unused, the request throws
-/// `.noReply`.
+/// The right to answer one request. The first send that succeeds consumes it. If it is released unused, the request
+/// throws `.noReply`.
 package final class ReplyRight: Destination, @unchecked Sendable {
   package let pending: PendingReply
 

@@ -3,8 +3,8 @@ internal import Synchronization
 extension RunLoop.Port.SendRight {
   /// Sends a message, and runs the calling thread's loop in `mode` until the answer has arrived [RLK-MSG-22].
   ///
-  /// The message's `reply` becomes a right to answer this request once [RLK-MSG-25]. In a mode of its own, the loop
-  /// calls nothing else meanwhile; in another mode it calls that mode's items, which may make requests as well
+  /// The message's `reply` becomes a right to answer this request once [RLK-MSG-25]. In a mode that only requests use,
+  /// the loop calls nothing else meanwhile. In another mode it calls that mode's items, which may make requests as well
   /// [RLK-MSG-26]. A `stop()` does not end the wait: when the request is over, the stop is passed on to the run that
   /// encloses it [RLK-MSG-27].
   /// - Parameters:
@@ -30,14 +30,14 @@ extension RunLoop.Port.SendRight {
     let pending = PendingReply(bell: bell.mailbox)
     try loop.add(bell, to: mode)
     defer {
-      pending.settle(.failure(RunLoopError.timedOut))  // too late from now on
+      pending.settle(.failure(RunLoopError.timedOut))  // later answers throw at their senders
       bell.invalidate()
     }
     try ask(message, pending, before: deadline)
     return try loop.await(pending, bell, in: mode, until: deadline ?? .distantFuture)
   }
 
-  /// A function of its own: when it returns, only the receiver has the right to answer.
+  /// Not inlined: when it returns, only the receiver has a reference to the right to answer.
   @inline(never)
   private func ask(
     _ message: RunLoop.Message, _ pending: PendingReply, before deadline: RunLoop.Instant?
@@ -57,7 +57,7 @@ extension RunLoop {
     while true {
       if let answer = pending.takeAnswer() { return try answer.get() }
       guard isInThisProcess else { throw RunLoopError.forked }
-      // Given up by settling it: an answer that was quicker counts, since who gave it has been told so.
+      // Settles the reply to give up. If an answer was quicker, it counts: its sender's call has succeeded.
       guard !stops.isQuitting else {
         pending.settle(.failure(RunLoopError.loopEnded))
         continue
@@ -69,7 +69,8 @@ extension RunLoop {
     }
   }
 
-  /// The bell was served, perhaps by a run above the one that waits: that one's coming wait must not block. [loop]
+  /// Called when the bell's message was served. A nested run may have served it, so each enclosing run whose answer has
+  /// come must poll before it sleeps. [loop]
   func awaitedBellRang() {
     var activation = innermostRun.parent
     while let enclosing = activation {
@@ -79,11 +80,11 @@ extension RunLoop {
   }
 }
 
-/// What a request's run waits for. Owner only.
+/// What a request's run waits for. Used by the loop's thread only.
 private final class AwaitedReply: AwaitedEnd {
   private let pending: PendingReply
   private let bell: RunLoop.Port
-  /// A stop has reached the run, and is passed on.
+  /// A stop has ended the run. The request passes it on to the enclosing run.
   private(set) var wasStopped = false
 
   init(_ pending: PendingReply, _ bell: RunLoop.Port) {
@@ -105,7 +106,7 @@ private final class AwaitedReply: AwaitedEnd {
 }
 
 extension Deadline {
-  /// The same distance from now.
+  /// Converts a moment of a loop's clock: the deadline is as far from now as the moment is.
   init(_ moment: RunLoop.Instant) {
     self.init(moment == .distantFuture ? nil : RunLoop.Instant.now.duration(to: moment))
   }

@@ -3,12 +3,11 @@ internal import Synchronization
 extension RunLoop.Port.SendRight {
   /// Sends a message, and suspends the task until the answer has arrived [RLK-ASYNC-16].
   ///
-  /// The twin of the call that runs its thread's loop; this one needs no loop, and takes no mode: a thread of
-  /// RunLoopPorts receives what another process answers, if no loop of the program does [RLK-ASYNC-20]. The message's
-  /// `reply` becomes a right to answer this request once. While the port is full, the message waits as that of
-  /// `send(_:timeout:)`. If the task does not wait any more, the right to answer is withdrawn: an answer that is sent
-  /// later throws `.portInvalid` at its sender, and one that a port's body returns is counted in that port's
-  /// `undeliveredReplies` [RLK-ASYNC-17].
+  /// Unlike the synchronous form, this call runs no loop and takes no mode. A thread of RunLoopPorts receives the
+  /// answers of other processes if no loop of the program does [RLK-ASYNC-20]. The message's `reply` becomes a right to
+  /// answer this request once. While the port is full, the message waits as that of `send(_:timeout:)`. If the task
+  /// does not wait any more, the right to answer is withdrawn: an answer that is sent later throws `.portInvalid` at
+  /// its sender, and one that a port's body returns is counted in that port's `undeliveredReplies` [RLK-ASYNC-17].
   /// - Parameters:
   ///   - message: The question; the call replaces its `reply`.
   ///   - timeout: How long sending and answering may take together; zero or less: the answer must come
@@ -23,7 +22,7 @@ extension RunLoop.Port.SendRight {
     _ message: RunLoop.Message, timeout: Duration? = nil
   ) async throws -> RunLoop.Message {
     try Task.checkCancellation()
-    let bell = Mailbox(limit: 1)  // in no mode: nobody listens to it
+    let bell = Mailbox(limit: 1)  // in no mode: it never gets a message
     defer { bell.close() }
     return try await Resumption<RunLoop.Message>.wait(timeout: timeout) { task in
       let pending = PendingReply(bell: bell) { task.end($0) }
@@ -36,7 +35,7 @@ extension RunLoop.Port.SendRight {
     }
   }
 
-  /// A function of its own: when it returns, only the receiver, or the line of those that wait, has the right to
+  /// Not inlined: when it returns, only the receiver, or the line of waiting messages, has a reference to the right to
   /// answer.
   @inline(never)
   private func ask(
@@ -44,7 +43,7 @@ extension RunLoop.Port.SendRight {
   ) -> SendWithdrawal? {
     var message = message
     message.reply = RunLoop.Port.SendRight(ReplyRight(pending))
-    // Why it was not sent counts, not that the right to answer goes with it.
+    // Keeps the right to answer until `settle` below: the request must throw the send's error, not `.noReply`.
     defer { withExtendedLifetime(message) {} }
     do throws(RunLoopError) {
       return try destination.send(message) { sending.isOver($0) }
@@ -55,8 +54,8 @@ extension RunLoop.Port.SendRight {
   }
 }
 
-/// The message of a request on its way. A task that gives up while somebody sends the message goes on when that is
-/// over: not before the message's descriptors are its own again, or the receiver's for good.
+/// The send of a task's request. If the task gives up while another thread sends the message, the task resumes only
+/// when that send is over: then the message's descriptors are the task's again, or the receiver's for good.
 private final class AwaitedSend: Sendable {
   private enum Fate {
     static let waits: UInt8 = 0
@@ -69,7 +68,7 @@ private final class AwaitedSend: Sendable {
 
   init(_ pending: PendingReply) { self.pending = pending }
 
-  /// Sent, or failed.
+  /// Called when the message was sent, or the send has failed.
   func isOver(_ result: Result<Void, any Error>) {
     let before = fate.exchange(Fate.isOver, ordering: .acquiringAndReleasing)
     switch result {
@@ -78,10 +77,11 @@ private final class AwaitedSend: Sendable {
     }
   }
 
-  /// An answer is too late from now on. The pending reply tells the task why.
+  /// Settles the reply, so that a later answer throws. The task gets the reason for which it was cancelled or timed
+  /// out.
   func giveUp() { pending.settle(.failure(RunLoopError.timedOut)) }
 
-  /// Now, if it is over; else whoever sends it tells the task.
+  /// Gives up at once if the send is over. Otherwise the end of the send does.
   func giveUpWhenOver() {
     let (isFirst, _) = fate.compareExchange(
       expected: Fate.waits, desired: Fate.isGivenUp, ordering: .acquiringAndReleasing)

@@ -1,7 +1,7 @@
-/// Messages of tasks that wait for room in a port, in the order of their coming. Guarded by the mailbox's lock.
+/// Messages of tasks that wait for room in a port, first come, first served. Guarded by the mailbox's lock.
 struct RoomLine: ~Copyable {
   private var first: PlaceInLine?
-  /// Held by the one before it, or as the first.
+  /// Not retained here but by the place before it, or by `first`.
   private unowned(unsafe) var last: PlaceInLine?
   private(set) var count = 0
 
@@ -15,7 +15,7 @@ struct RoomLine: ~Copyable {
     count += 1
   }
 
-  /// False if it is not there any more. - Complexity: O(1).
+  /// False if the place has left the line. - Complexity: O(1).
   mutating func remove(_ place: PlaceInLine) -> Bool {
     guard place.isInLine else { return false }
     let next = place.next.take()
@@ -39,16 +39,16 @@ struct RoomLine: ~Copyable {
   }
 }
 
-/// A message that waits, and who wants to know what becomes of it.
+/// A message that waits for room, and the closure that gets the result.
 final class PlaceInLine: @unchecked Sendable {
   // Guarded by the mailbox's lock:
   @exclusivity(unchecked) fileprivate var next: PlaceInLine?
   @exclusivity(unchecked) fileprivate unowned(unsafe) var previous: PlaceInLine?
   @exclusivity(unchecked) fileprivate var isInLine = false
-  /// That of who has taken the place out of the line.
+  /// Used only by the thread that has taken the place out of the line.
   private var parcel: Parcel?
   private let whenOver: SendEnd
-  /// Of the message that was taken.
+  /// Set by `takeMessage`.
   private(set) var hasDescriptors = false
 
   init(_ parcel: consuming Parcel, _ whenOver: @escaping SendEnd) {
@@ -56,9 +56,9 @@ final class PlaceInLine: @unchecked Sendable {
     self.whenOver = whenOver
   }
 
-  /// The receiver's message: the descriptors are the receiver's from now on, or, if it fails, all the sender's.
+  /// Returns the receiver's copy, which owns the descriptors. If it fails, the sender still owns all of them.
   func takeMessage() -> Result<RunLoop.Message, any Error> {
-    // Here it stays until it is cleared with no lock held: it may have the last reference to something.
+    // The parcel stays here until `clear` is called with no lock held: it may have the last reference to an object.
     guard let parcel = self.parcel.take() else { return .failure(RunLoopError.portInvalid) }
     let result: Result<RunLoop.Message, any Error>
     do throws(RunLoopError) {
@@ -72,12 +72,12 @@ final class PlaceInLine: @unchecked Sendable {
     return result
   }
 
-  /// Tells it. With no lock held; once.
+  /// Reports the result. Call it once, with no lock held.
   func end(_ result: Result<Void, any Error>) {
-    whenOver(result)  // before a right to answer in the message goes
+    whenOver(result)  // before `clear` releases a right to answer in the message
     clear()
   }
 
-  /// The right to answer is the receiver's alone from now on, whoever holds the place.
+  /// Releases the message, so that only the receiver has the right to answer, even while the place is referenced.
   func clear() { parcel = nil }
 }

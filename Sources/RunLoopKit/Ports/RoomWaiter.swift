@@ -1,5 +1,5 @@
-/// Has something for a port that is full.
+/// A connection that holds a message for a full port.
 package protocol RoomWaiter: AnyObject, Sendable {
-  /// There may be room. With no lock held.
+  /// Called when there may be room, or the port has ended; with no lock held.
   func wake(from mailbox: Mailbox)
 }

@@ -1,12 +1,12 @@
 extension RunLoop.Port.SendRight {
   /// Sends a message, and suspends the task while the port is full [RLK-ASYNC-11].
   ///
-  /// The twin of the call that blocks its thread. Tasks that wait for room in a port stand in one line: their messages
-  /// arrive in the order in which they began to wait, and no later message of a task passes them [RLK-ASYNC-12]. So the
-  /// messages that one task sends arrive in the order of sending. Threads that wait in the other form, and connections
-  /// of other processes, take turns with the line; `trySend(_:)` takes room that is there. Between processes the line
-  /// is the connection's, and only tasks stand in it [RLK-ASYNC-21]. Either the call sends all of the message or, if it
-  /// throws, nothing: the caller keeps descriptors and rights [RLK-ASYNC-13].
+  /// Unlike the synchronous form, this call blocks no thread. Tasks that wait for room in a port stand in one line:
+  /// their messages arrive in the order in which the tasks began to wait, and no later message of a task passes them
+  /// [RLK-ASYNC-12]. So the messages that one task sends arrive in the order of sending. Threads that wait in the
+  /// synchronous form, and connections of other processes, take turns with the line. `trySend(_:)` takes room that is
+  /// free. Between processes the line is the connection's, and only tasks stand in it [RLK-ASYNC-21]. Either the call
+  /// sends all of the message or, if it throws, nothing: the caller keeps descriptors and rights [RLK-ASYNC-13].
   /// - Parameters:
   ///   - message: What is sent.
   ///   - timeout: How long the message may wait for room, in real time; zero or less: it is withdrawn unless there is

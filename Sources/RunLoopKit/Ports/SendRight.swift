@@ -1,7 +1,7 @@
 extension RunLoop.Port {
-  /// The right to send to a port: names it, and does not keep it. A value of one reference.
+  /// The right to send to a port. It does not keep the port alive. A value of one reference.
   ///
-  /// Rights to one port are equal [RLK-MSG-18]. A right that outlives its port says so.
+  /// Rights to one port are equal [RLK-MSG-18]. A right whose port has ended is invalid.
   /// - Thread: Any, for all members.
   public struct SendRight: Sendable, Hashable, CustomStringConvertible {
     package let destination: any Destination
@@ -34,8 +34,8 @@ extension RunLoop.Port {
     /// - Throws: A `RunLoopError`: `.portFull`; else as `send(_:timeout:)`. - Thread: Any. - Blocks: No.
     public func trySend(_ message: RunLoop.Message) throws { try destination.send(message, .none) }
 
-    /// False once the receiver is gone, a right to answer was used, and in a child of fork(2) [RLK-MSG-38]. True may be
-    /// over at once.
+    /// False once the receiver is gone or a right to answer was used, and in a child of fork(2) [RLK-MSG-38]. If it is
+    /// true, it may become false at any time.
     public var isValid: Bool { destination.isValid }
 
     /// Calls `body` once when the port is gone: at once if it is already [RLK-MSG-17, RLK-MSG-29].
@@ -48,13 +48,13 @@ extension RunLoop.Port {
     @discardableResult
     public func onInvalidation(_ body: @escaping @Sendable () -> Void) -> Observation { destination.observe(body) }
 
-    /// The same port. Two rights to one answer are equal if they are copies of each other.
+    /// True for rights to the same port. Two rights to one answer are equal if they are copies of each other.
     public static func == (a: SendRight, b: SendRight) -> Bool { a.destination === b.destination }
 
-    /// In accordance with equality.
+    /// Equal rights have equal hashes.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(destination)) }
 
-    /// What it names.
+    /// The receiver, in words.
     public var description: String { "<send right to \(destination.words)\(isValid ? "" : ", invalid")>" }
   }
 }

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// What the rights to the port of a sequence name, in the place of its mailbox: when the last of them is gone, in this
-/// process and in others, no message can come any more, and the sequence ends behind those that wait.
+/// The destination of rights to a sequence's port, in place of the port's mailbox. When the last right is released, in
+/// this process and in others, no more messages can come. The sequence then ends after the messages in the queue.
 final class SequenceRight: Destination {
   private let port: Mailbox
   private let end: SendersEnd
@@ -25,8 +25,9 @@ final class SequenceRight: Destination {
   deinit { end.come(to: port) }
 }
 
-/// That a port has no sender any more. It comes as a message behind all others: so none of them is lost, and a loop
-/// that sleeps wakes. If there is no room for that message, those that wait see the mark.
+/// Reports that a port has no senders any more. It sends a marked message behind all others, so that none is lost and a
+/// sleeping loop wakes. If the queue has no room for that message, the port's callout checks `hasCome` after each
+/// message instead.
 final class SendersEnd: Destination {
   private let hasCome = Atomic<Bool>(false)
 
@@ -38,15 +39,15 @@ final class SendersEnd: Destination {
     _ = port.accept(last)
   }
 
-  /// True if the message is none.
+  /// True for the message that only marks the end.
   func isMessage(_ message: RunLoop.Message) -> Bool { message.reply?.destination === self }
 
-  /// In the port's callout: nothing is left to deliver.
+  /// True if no message can follow the one that the port delivers. Call it in the port's callout.
   func hasCome(behind port: RunLoop.Port) -> Bool {
     hasCome.load(ordering: .sequentiallyConsistent) && port.pendingCount == 0
   }
 
-  // Nobody sends to it.
+  // Never a receiver: it only marks a message.
   var isValid: Bool { false }
   func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) { throw .portInvalid }
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { Invalidation().observe(body) }
