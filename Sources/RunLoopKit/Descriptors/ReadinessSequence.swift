@@ -1,14 +1,15 @@
 extension RunLoop {
-  /// The readiness of a descriptor, for tasks, by a `FileDescriptorSource` that is in the mode while a task waits.
+  /// A sequence of a descriptor's readiness, for tasks. Its `FileDescriptorSource` is in the mode while a task waits.
   ///
-  /// The descriptor is level-triggered: an element tells that it was ready a moment ago, and a task that does not read
-  /// gets the next element at once. That includes a hang-up that lasts, which ends no sequence: it can pass. A task
-  /// that goes on after a hang-up gets it again at once; to follow a FIFO, use a `FileDescriptorSource`.
+  /// The descriptor is level-triggered: an element says that it was ready a moment ago, and a task that does not read
+  /// gets the next element at once. A hang-up does not end the sequence, because it can pass. While it lasts, a task
+  /// gets it again at once; to follow a FIFO, use a `FileDescriptorSource`.
   /// - Parameters:
-  ///   - fileDescriptor: As for the source.
+  ///   - fileDescriptor: An open descriptor, as for the source.
   ///   - interest: What to wait for. `.hangup` and `.error` are delivered in any case.
   ///   - ownership: Whether the descriptor is closed when the sequence is released.
-  ///   - unpollable: What becomes of a descriptor that the kernel cannot watch, as standard input often is.
+  ///   - unpollable: What to do with a descriptor that the kernel cannot watch; standard input is often
+  ///     one.
   ///   - mode: A loop that does not run in this mode delivers nothing.
   /// - Throws: As `FileDescriptorSource.init`, which closes nothing then; and `.loopEnded` and `.forked` as
   ///   `add(_:to:)`, after an owned descriptor was closed.
@@ -24,7 +25,7 @@ extension RunLoop {
         try FileDescriptorSource(
           fileDescriptor: fileDescriptor, interest: interest, ownership: ownership, unpollable: unpollable
         ) { _, ready in
-          // The loop reports an end once: each task that waits gets it.
+          // The loop reports an end once, so each task that waits gets it.
           if ready.isDisjoint(with: [.hangup, .error]) { turn.deliver(ready) } else { turn.deliverToAll(ready) }
         })
     }

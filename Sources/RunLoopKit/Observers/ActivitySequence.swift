@@ -8,7 +8,7 @@ extension RunLoop {
   /// - Parameters:
   ///   - activities: The activities that the sequence has.
   ///   - mode: The observer's mode.
-  ///   - count: How many activities are kept for a busy task; less than 1 counts as 1.
+  ///   - count: How many activities the observer keeps for a busy task; less than 1 counts as 1.
   /// - Throws: As `add(_:to:)`.
   /// - Thread: Any. - Complexity: O(1) an activity.
   public func activities(

@@ -1,21 +1,21 @@
 extension RunLoop.Executor {
   /// Runs a job after a delay, on the loop's thread [RLK-EXEC-13].
   ///
-  /// The delay is a timer in the executor's modes: it shares wakes with the loop's other timers within their
+  /// A timer in the executor's modes measures the delay. It shares wakes with the loop's other timers within their
   /// tolerances, keeps the modes from being empty, and under virtual time takes no real time. When the date has come,
   /// the job is enqueued as by `enqueue(_:)`: it runs in the next pass, in its turn.
   ///
-  /// The clocks of this loop, of whatever mode, and `ContinuousClock` and `SuspendingClock` of the standard library are
-  /// measured by the loop's timers. For any other clock a task of this executor sleeps on that clock and then enqueues
-  /// the job, also if the sleep fails [RLK-EXEC-15].
+  /// The loop's timers measure delays of this loop's clocks in any mode, and of `ContinuousClock` and `SuspendingClock`
+  /// of the standard library. For any other clock a task of this executor sleeps on that clock and then enqueues the
+  /// job, even if the sleep fails [RLK-EXEC-15].
   ///
-  /// Other executors may hand their jobs on by this call. When such a job begins here, the runtime sees that its task
-  /// belongs to the other executor and enqueues the job there, which hands the job on a second time. A job that comes
-  /// back so while this executor runs it does not wait again [RLK-EXEC-18].
+  /// Other executors may pass their jobs to this call. When such a job begins here, the runtime sees that its task
+  /// belongs to the other executor and enqueues the job there. That executor then passes the job to this call again. A
+  /// job that comes back while this executor runs it does not wait again [RLK-EXEC-18].
   ///
-  /// A job whose date comes after the end of the loop's thread runs at that date, where jobs of ended loops run
-  /// [RLK-EXEC-14]. Virtual time has ended with that thread: what is left of the delay is then real time. A child of
-  /// fork(2) runs no job that waits in its parent [RLK-EXEC-20].
+  /// A job whose date comes after the end of the loop's thread runs at that date, on the thread that runs the jobs of
+  /// ended loops [RLK-EXEC-14]. Virtual time ends with the loop's thread: the rest of the delay is real time. A child
+  /// of fork(2) runs no job that waits in its parent [RLK-EXEC-20].
   /// - Parameters:
   ///   - job: A part of a task, up to its next suspension.
   ///   - delay: The job never runs earlier. Zero or less: it is enqueued at once.
@@ -30,7 +30,7 @@ extension RunLoop.Executor {
     enqueue(UnownedJob(job), after: delay, or: nil, tolerance, clock)
   }
 
-  /// Runs a job at a moment of a clock. Else as `enqueue(_:after:tolerance:clock:)`.
+  /// Runs a job at a moment of a clock, like `enqueue(_:after:tolerance:clock:)`.
   /// - Parameters:
   ///   - job: A part of a task, up to its next suspension.
   ///   - instant: The job never runs earlier. A moment in the past: it is enqueued at once.
@@ -64,28 +64,28 @@ extension RunLoop.Executor {
     do {
       for mode in modes { try loop.add(timer, to: mode) }
     } catch {
-      timer.invalidate()  // which releases the job, unless it has been enqueued: it then goes on elsewhere
+      timer.invalidate()  // releases the delayed job, whose deinit has another thread run it
     }
   }
 
-  /// Nil: the loop's timers do not know it.
+  /// Nil if the loop's timers cannot measure the clock.
   private func timerClock<C: Clock>(of clock: C, on loop: RunLoop?) -> RunLoop.TimerClock? {
     if clock is ContinuousClock { return .continuous }
     if clock is SuspendingClock { return .suspending }
-    // Of a loop that has ended as this one has: its timers are gone.
+    // If both this loop and the clock's loop have ended, neither has timers: the clock's kind is enough.
     guard let clock = clock as? any AnyLoopClock, clock.loop === loop || loop == nil && clock.loop.hasEnded else {
       return nil
     }
     return clock.timerClock
   }
 
-  /// The task's own jobs run here, too, so that its course is the same each time.
+  /// The task prefers this executor, so that its jobs run in the same order each time.
   private func handOn<C: Clock>(
     _ job: UnownedJob, until instant: C.Instant, _ tolerance: C.Duration?, _ clock: C
   ) {
     Task.detached(executorPreference: self, priority: TaskPriority(rawValue: job.priority.rawValue)) {
       try? await clock.sleep(until: instant, tolerance: tolerance)
-      // Another loop, whose clock it is, has ended.
+      // Time is left if the sleep has failed because the clock's loop has ended.
       if let kind = (clock as? any AnyLoopClock)?.timerClock, let left = clock.now.duration(to: instant) as? Duration,
         left > .zero
       {
@@ -97,8 +97,8 @@ extension RunLoop.Executor {
   }
 }
 
-/// A job that waits for its date. Its timer's closure alone holds it: if that is released before the date, the timer's
-/// loop has ended, and another thread's timer goes on.
+/// A job that waits for its date. Only the closure of its timer retains this object. If the closure is released before
+/// the date, the timer's loop has ended: the deinit then has a timer of another thread measure the rest.
 final class DelayedJob: @unchecked Sendable {
   private let job: UnownedJob
   private let executor: RunLoop.Executor
@@ -106,10 +106,10 @@ final class DelayedJob: @unchecked Sendable {
   private let clock: RunLoop.TimerClock
   private let kernel: Kernel?
   private let forkGeneration = Kernel.forkGeneration
-  /// Owner only: set in the timer's callout, which precedes the release.
+  /// True once the job was passed on. Set by the timer's callout, which precedes the release.
   private var isOver = false
 
-  /// The kernel is that of the loop whose timer waits.
+  /// - Parameter kernel: That of the timer's loop.
   init(
     _ job: UnownedJob, of executor: RunLoop.Executor, until date: UInt64, on clock: RunLoop.TimerClock,
     _ kernel: Kernel?
@@ -135,7 +135,7 @@ final class DelayedJob: @unchecked Sendable {
     executor.enqueueDelayed(job)
   }
 
-  /// To a task that sleeps: there is no timer to be had.
+  /// Has a task sleep and then enqueue the job, because no timer can be made.
   func handOver(after delay: Duration) {
     isOver = true
     Task.detached { [job, executor, clock] in
@@ -157,8 +157,8 @@ final class DelayedJob: @unchecked Sendable {
 }
 
 extension EndedLoops {
-  /// Runs the job when the delay is over, by real time: a timer of the thread that runs the jobs of ended loops
-  /// enqueues it, and if no such thread or timer can be made, a task that sleeps.
+  /// Runs the job when the delay is over, in real time. A timer on the thread for jobs of ended loops enqueues it. If
+  /// no such thread or timer can be made, a task sleeps and then enqueues it.
   /// - Thread: Any. No lock is held.
   static func run(
     _ job: UnownedJob, of executor: RunLoop.Executor, after delay: Duration, by clock: RunLoop.TimerClock

@@ -1,8 +1,8 @@
 internal import RunLoopLibc
 internal import Synchronization
 
-/// Runs the jobs of executors whose loop's thread has ended: a thread of its own, made with the first such job and then
-/// kept.
+/// Runs the jobs of executors whose loop's thread has ended, on a thread that the first such job starts and that then
+/// stays.
 final class EndedLoops: ProcessWideObject {
   let forkGeneration = Kernel.forkGeneration
   private static let shared = ProcessWide<EndedLoops>()
@@ -13,9 +13,9 @@ final class EndedLoops: ProcessWideObject {
   }
 
   private let service = ServiceThread("rl-ended-loops")
-  /// Guarded by the service's lock, as what follows.
+  /// Guarded by the service's lock, like all below.
   nonisolated(unsafe) private var waiting = Row<Job>()
-  /// The thread that will take what waits, or is doing so: also while a job runs the thread's own loop.
+  /// The thread that takes the waiting jobs, or is about to. Nil if none does, so that the next job must ask a thread.
   nonisolated(unsafe) private var server: RunLoop.Thread?
   nonisolated(unsafe) private var isTryingAgain = false
   nonisolated(unsafe) private var hasReportedWaiting = false
@@ -26,7 +26,7 @@ final class EndedLoops: ProcessWideObject {
     serve()
   }
 
-  /// The same in two steps. - Thread: Any; an executor's lock may be held.
+  /// Queues a job, which runs after a call of `serve`. - Thread: Any; an executor's lock may be held.
   static func queue(_ job: PendingJob, of executor: RunLoop.Executor) {
     let this = shared.current(EndedLoops.init)
     this.service.lock.withLock { this.waiting.append(Job(job: job, executor: executor)) }
@@ -35,7 +35,7 @@ final class EndedLoops: ProcessWideObject {
   /// - Thread: Any. No lock is held.
   static func serve() { shared.existing?.serveIfWanted() }
 
-  /// Adds a timer to the thread's loop. False if there is no such thread to be had, or no room for the timer.
+  /// Adds a timer to the thread's loop. False if the thread cannot be started or the timer cannot be added.
   static func add(_ timer: RunLoop.Timer) -> Bool { shared.current(EndedLoops.init).add(timer) }
 
   static var isCurrentThread: Bool { shared.existing?.isCurrentThread ?? false }
@@ -60,12 +60,12 @@ final class EndedLoops: ProcessWideObject {
 
   private func serveWaiting() {
     while let thread = running()?.thread {
-      guard let isFirst = begin(on: thread) else { continue }  // replaced meanwhile
+      guard let isFirst = begin(on: thread) else { continue }  // another thread has replaced it
       guard isFirst else { return }
       do {
         return try thread.perform { self.runJobs() }
       } catch {
-        // A job has ended the thread, and it has no loop any more: another one is made.
+        // A job has ended this thread: the next round starts another one.
         forget(thread)
       }
     }
@@ -82,7 +82,7 @@ final class EndedLoops: ProcessWideObject {
     Diagnosis.warn("jobs of a run loop that has ended wait until a thread can be started for them")
   }
 
-  /// False if it serves already; nil if it is not the thread any more.
+  /// Makes `thread` the server. False if it is already; nil if another thread has replaced it.
   private func begin(on thread: RunLoop.Thread) -> Bool? {
     service.lock.withLock {
       guard service.latest?.thread === thread else { return nil }
@@ -91,7 +91,8 @@ final class EndedLoops: ProcessWideObject {
     }
   }
 
-  /// As many as an executor runs in one pass; the others in the next one, so that timers have their turn.
+  /// Runs as many jobs as an executor runs in one pass, and leaves the others to the next pass, so that timers fire in
+  /// between.
   private func runJobs() {
     for _ in 0..<RunLoop.Executor.jobsPerPass {
       guard forkGeneration == Kernel.forkGeneration, let next = takeFirst() else { return }
@@ -122,13 +123,13 @@ final class EndedLoops: ProcessWideObject {
     }
   }
 
-  /// A job has ended the thread: another thread runs the jobs that are left.
+  /// Called when a job has ended the thread. Another thread runs the remaining jobs.
   fileprivate func threadHasEnded(_ loop: RunLoop) {
     if let latest = service.lock.withLock({ service.latest }), latest.loop === loop { forget(latest.thread) }
-    serveIfWanted()  // also if another one has taken its place: that was for a timer, and serves nothing yet
+    serveIfWanted()  // another thread may run already, for a timer: it has not been asked to run jobs
   }
 
-  /// The system has no thread now: looks again soon, by whatever thread the tasks of this process have.
+  /// Tries again after 100 ms, in a task, because the system has no thread for this now.
   private func tryAgainLater() {
     let isFirst = service.lock.withLock {
       defer { isTryingAgain = true }
@@ -142,7 +143,7 @@ final class EndedLoops: ProcessWideObject {
     }
   }
 
-  /// Nil if the system has no thread for it.
+  /// Returns the running thread, started if there is none. Nil if the system has no thread for it.
   private func running() -> ServiceThread.Running? {
     try? service.running { loop in
       loop.lock.withLock { loop.state.companions.append(EndOfThread(of: self, loop)) }
@@ -150,10 +151,10 @@ final class EndedLoops: ProcessWideObject {
   }
 }
 
-/// Reports the end of the thread, which only a job can cause.
+/// Notices the end of the thread, which only a job can cause.
 private final class EndOfThread: LoopCompanion {
   private let jobs: EndedLoops
-  /// It holds this object.
+  /// The loop retains this object.
   private unowned let loop: RunLoop
 
   init(of jobs: EndedLoops, _ loop: RunLoop) {

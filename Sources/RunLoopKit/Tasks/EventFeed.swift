@@ -1,20 +1,20 @@
 internal import Synchronization
 
-/// Between the items of a sequence and the tasks that await its elements.
+/// Passes what the items of a sequence report to the tasks that await its elements.
 ///
-/// The items are members of their mode only while a task waits. So nothing piles up here: what happens meanwhile waits
-/// where it waits for any item that is in no mode (in the descriptor, in the queue of a port, with the kernel). What
-/// cannot wait, such as the activities of a loop, is kept here, up to a limit.
+/// The items are members of their mode only while a task waits. So nothing piles up here: while no task waits, events
+/// stay where they stay for any item that is in no mode (in the descriptor, in a port's queue, in the kernel). The feed
+/// keeps only what cannot stay elsewhere, such as the activities of a loop, up to a limit.
 package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   private struct State: ~Copyable {
-    /// In the order of their calls.
+    /// Tasks that wait, in the order of their calls.
     var waiting = Row<Resumption<Element?>>()
     /// Elements for which no task has waited.
     var ready = Row<Element>()
     var end: End?
   }
 
-  /// No item is left.
+  /// Why no more elements come: no item is left.
   private enum End {
     case finished
     case lost(RunLoopError)
@@ -33,21 +33,22 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
 
   private let loop: RunLoop
   private let mode: RunLoop.Mode
-  /// How many elements are kept of items that stay members, the newest ones; nil: they leave the mode.
+  /// How many of the newest elements the feed keeps, while the items stay members; nil: it keeps none, and the items
+  /// leave the mode while no task waits.
   private let kept: Int?
   private let lock = Lock()
-  /// The closures of its items that were not released.
+  /// How many of the items' closures exist.
   private let turns = Atomic<Int>(0)
   /// Guarded by `lock`.
   @exclusivity(unchecked) private var state = State()
-  /// Held while items are added and removed; never inside of `lock`. That calls no user code, but if a port with peers
-  /// in other processes cannot be served any more for want of a thread: then it resumes who awaits their answers.
+  /// Held while items are added and removed; never taken under `lock`. Adding and removing calls no user code, with one
+  /// exception: if no thread can be started for a port's connections, the tasks that await answers on them resume.
   private let membership = Lock()
-  /// While they are in no mode. Guarded by `membership`, as what follows.
+  /// The items while they are in no mode. Guarded by `membership`, like all below.
   private var idle: [RunLoop.Item] = []
-  /// While the loop holds them, and nobody else: with the loop they go.
+  /// The items while they are members. Only the loop retains them, so that they are released with it.
   private var joined: [WeakItem] = []
-  /// Of the loop's end.
+  /// Its closure is released when the loop ends.
   private var watch: RunLoop.Source?
 
   init(_ loop: RunLoop, _ mode: RunLoop.Mode, keepingNewest kept: Int?) {
@@ -56,13 +57,14 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     self.kept = kept
   }
 
-  /// No item will come. Before the first call of `next`.
+  /// Marks a sequence without items as finished. Call it before the first call of `next`.
   package func finish() { lock.withLock { state.end = .finished } }
 
-  /// Before the first call of `next`. The item's closure holds a turn, and nothing else that keeps this feed.
+  /// Adds an item. Call it before the first call of `next`. The item's closure must retain a turn, and nothing else
+  /// that retains this feed.
   package func append(_ item: RunLoop.Item) { membership.withLock { idle.append(item) } }
 
-  /// For the closure of one item.
+  /// Creates the turn that the closure of one item retains.
   package func makeTurn() -> EventTurn<Element> {
     turns.add(1, ordering: .relaxed)
     return EventTurn(self)
@@ -86,7 +88,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// What is there without waiting; nil: the task waits from now on.
+  /// Returns what `next` returns at once. Nil if the task has to wait; it is then among those that wait.
   private func take(for task: Resumption<Element?>) -> Result<Element?, any Error>? {
     lock.withLock {
       if let element = state.ready.takeFirst() {
@@ -99,7 +101,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// False if it does not wait any more.
+  /// False if the task does not wait any more.
   private func withdraw(_ task: Resumption<Element?>) -> Bool {
     let wasWaiting = lock.withLock {
       state.waiting.remove { $0 === task } != nil
@@ -112,9 +114,9 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
 
   // MARK: The items
 
-  /// Adds the items. Of those that stay members before the first call of `next`, too.
+  /// Adds the items to the mode. Items that stay members are added before the first call of `next`.
   func join() throws {
-    var held: [RunLoop.Item] = []  // as in `hasLost`: the loop may end meanwhile
+    var held: [RunLoop.Item] = []  // released without the lock, as in `hasLost`: the loop may end meanwhile
     defer { withExtendedLifetime(held) {} }
     try membership.withLock {
       while kept != nil || isAwaited, let item = idle.last {
@@ -126,7 +128,8 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Decided under the same lock as joining, so that none leaves behind the back of a task that has come to wait.
+  /// Removes the items if no task waits. `membership` is also held by `join`, so no item leaves after a task has begun
+  /// to wait.
   private func leaveUnlessAwaited() {
     if kept != nil { return }
     membership.lock()
@@ -134,16 +137,16 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     if !isAwaited { leave() }
   }
 
-  /// With `membership` held.
+  /// Removes the items from the mode. With `membership` held.
   private func leave() {
     for case let item? in joined.map(\.item) {
-      idle.append(item)  // from here on it is held
+      idle.append(item)  // retains the item before the loop releases it
       loop.remove(item, from: mode)
     }
     joined = []
   }
 
-  /// In the item's callout.
+  /// Passes an element to the first task that waits, or keeps it. Call it in the item's callout.
   fileprivate func deliver(_ element: Element) {
     let task = lock.withLock { () -> Resumption<Element?>? in
       if let task = state.waiting.takeFirst() {
@@ -157,8 +160,8 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     task?.settle(.success(element))
   }
 
-  /// The same for all tasks that wait: also for those that come until the items have left the mode, since the loop does
-  /// not report an end again to an item that stays.
+  /// Passes an element to all tasks that wait. The items leave the mode under the same lock, so a task that comes later
+  /// adds them again. The loop reports an end, such as a hang-up, only once to an item that stays.
   fileprivate func deliverToAll(_ element: Element) {
     let tasks = membership.withLock {
       defer { if kept == nil { leave() } }
@@ -168,7 +171,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     for task in tasks { task.settle(.success(element)) }
   }
 
-  /// For the next task that asks. With `lock` held.
+  /// Keeps an element for the next task, and drops the oldest over the limit. With `lock` held.
   private func keep(_ element: Element) {
     state.ready.append(element)
     if let kept, state.ready.count > kept { _ = state.ready.takeFirst() }
@@ -183,10 +186,10 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// The closure of an item was released; `isDone`: it had nothing more to deliver.
+  /// Called when an item's closure was released. `isDone`: the item had delivered its last element.
   fileprivate func hasLost(isDone: Bool) {
     guard loop.isInThisProcess else { return }
-    // What the others leave in the lists goes with the last one: thousands may end, each at the same cost.
+    // The last item cleans the lists up for all. So each of thousands of items ends in constant time.
     if turns.subtract(1, ordering: .acquiringAndReleasing).newValue > 0, isDone { return }
     var held: [RunLoop.Item] = []  // released without the lock: this may be the last reference
     membership.withLock {
@@ -208,8 +211,8 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
 
   // MARK: The loop's end
 
-  /// In the mode as long as the sequence, for its closure to be released when the loop ends: the items are mostly in no
-  /// mode. Hidden, and keeps no run going.
+  /// Adds a source to the mode for as long as the sequence exists. The loop releases its closure when the loop ends,
+  /// while the items may be in no mode. The source is hidden and keeps no run going.
   func watchTheLoop() throws {
     let turn = LoopTurn(self)
     let watch = RunLoop.Source { _ in withExtendedLifetime(turn) {} }
@@ -220,12 +223,12 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     try loop.add(watch, to: mode)
   }
 
-  /// Nobody will serve the items: so that the senders of a port learn of it, and each task that waits.
+  /// Invalidates the items when the loop has ended. So the senders of a port and the waiting tasks get an error.
   fileprivate func loopHasEnded() {
     if loop.isInThisProcess, loop.hasEnded { cancel() }
   }
 
-  /// No task will call any more, or the loop has ended.
+  /// Invalidates the items, because no task can call `next` any more, or the loop has ended.
   func cancel() {
     guard loop.isInThisProcess else { return }
     let items = membership.withLock {
@@ -238,7 +241,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   }
 }
 
-/// Held by the closure of what the loop's end invalidates.
+/// Retained by the closure of the hidden source: its deinit notices the loop's end.
 private final class LoopTurn<Element: Sendable>: Sendable {
   private let feed: EventFeed<Element>
 
@@ -247,25 +250,26 @@ private final class LoopTurn<Element: Sendable>: Sendable {
   deinit { feed.loopHasEnded() }
 }
 
-/// The way from an item's closure, which alone holds it, to the feed.
+/// Connects an item's closure to the feed. Only the closure retains it, so its deinit notices that the closure was
+/// released.
 package final class EventTurn<Element: Sendable>: Sendable {
   private let feed: EventFeed<Element>
   private let isDone = Atomic<Bool>(false)
 
   fileprivate init(_ feed: EventFeed<Element>) { self.feed = feed }
 
-  /// In the item's callout. `isLast`: the item is invalid after it.
+  /// Delivers an element, in the item's callout. `isLast`: the item is invalid after that callout.
   package func deliver(_ element: Element, isLast: Bool = false) {
     if isLast { finish() }
     feed.deliver(element)
   }
 
-  /// In the item's callout: no more elements come, and the item is invalid after it.
+  /// Call it in the item's callout if no more elements come; the item is invalid after that callout.
   package func finish() { isDone.store(true, ordering: .releasing) }
 
   package var isFinished: Bool { isDone.load(ordering: .acquiring) }
 
-  /// In the item's callout: an element for each task that waits.
+  /// Delivers an element to each task that waits, in the item's callout.
   package func deliverToAll(_ element: Element) { feed.deliverToAll(element) }
 
   deinit { feed.hasLost(isDone: isFinished) }

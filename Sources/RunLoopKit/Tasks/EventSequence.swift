@@ -1,20 +1,20 @@
 extension RunLoop {
-  /// What the items of a loop report, for tasks: one element for each callout [RLK-STREAM-1].
+  /// A sequence of what items of a loop report, for tasks: one element for each callout [RLK-STREAM-1].
   ///
   /// ```swift
   /// for try await info in try RunLoop.main.signals(.hangup) { readConfiguration() }
   /// ```
   ///
   /// **Nothing is lost, and nothing piles up.** The items are in the mode only while a task waits for the next element.
-  /// While the task is busy, events wait where they wait for an item that is in no mode: in the descriptor, in the
-  /// port's queue, with the kernel [RLK-STREAM-2]. The exceptions say so: activities, and shortages of memory. An item
-  /// that is in no mode does not keep a run going.
+  /// While the task is busy, events stay where they stay for an item that is in no mode: in the descriptor, in the
+  /// port's queue, in the kernel [RLK-STREAM-2]. Activities, ends of processes and shortages of memory are exceptions,
+  /// which the functions describe. An item that is in no mode does not keep a run going.
   ///
   /// **Several tasks** may iterate over one sequence, also by copies of it: each element goes to one of them, in the
   /// order in which they wait [RLK-STREAM-3].
   ///
-  /// **The end.** Cancelling a task that waits ends its wait at once; it throws `CancellationError`, and the next
-  /// element goes to somebody else [RLK-STREAM-4]. The items are invalidated when the last copy of the sequence and its
+  /// **The end.** Cancelling a task that waits ends its wait at once: `next()` throws `CancellationError`, and the next
+  /// element goes to another task [RLK-STREAM-4]. The items are invalidated when the last copy of the sequence and its
   /// iterators are released [RLK-STREAM-5], and when the loop ends: a task that waits then, and each later one, throw
   /// `.loopEnded` [RLK-STREAM-6].
   /// - Thread: Any.
@@ -23,7 +23,7 @@ extension RunLoop {
     public typealias Failure = any Error
     private let subscription: Subscription
 
-    /// Ends what it has begun when the last sequence and iterator are gone.
+    /// Cancels the feed when the last copy of the sequence and its iterators are released.
     fileprivate final class Subscription: Sendable {
       let feed: EventFeed<Element>
       init(_ feed: EventFeed<Element>) { self.feed = feed }
@@ -31,7 +31,8 @@ extension RunLoop {
     }
 
     /// - Parameters:
-    ///   - kept: How many elements are kept of items that stay in the mode from now on; nil: they do not.
+    ///   - kept: How many of the newest elements the feed keeps, while the items stay in the mode from now on; nil: the
+    ///     items are in the mode only while a task waits.
     ///   - appendItems: If it throws, the items that it has appended are invalidated.
     package init(
       of loop: RunLoop, in mode: Mode, keepingNewest kept: Int? = nil,
@@ -44,12 +45,12 @@ extension RunLoop {
       if kept != nil { try feed.join() }
     }
 
-    /// As the other one, of items that cannot fail.
+    /// Creates a sequence of items whose creation cannot fail. If the loop has ended, `next()` throws.
     package init(of loop: RunLoop, in mode: Mode, _ appendItems: (EventFeed<Element>) -> Void) {
       let feed = EventFeed<Element>(loop, mode, keepingNewest: nil)
       subscription = Subscription(feed)
       appendItems(feed)
-      do { try feed.watchTheLoop() } catch { feed.cancel() }  // `next()` says why
+      do { try feed.watchTheLoop() } catch { feed.cancel() }  // `next()` throws the reason
     }
 
     /// Awaits the elements of a sequence.
@@ -64,13 +65,13 @@ extension RunLoop {
       /// - Thread: Any. - Blocks: No. - Complexity: Adding the item to its mode and removing it.
       public mutating func next() async throws -> Element? { try await subscription.feed.next() }
 
-      /// As `next()`, without leaving the actor of the caller.
+      /// As `next()`, on the caller's actor.
       public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
         try await subscription.feed.next()
       }
     }
 
-    /// An iterator over the elements from now on: iterators share them.
+    /// Returns an iterator over the elements from now on. Iterators share the elements.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
   }
 }

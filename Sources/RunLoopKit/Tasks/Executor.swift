@@ -3,7 +3,7 @@ internal import Synchronization
 extension RunLoop {
   /// Runs actors and tasks on the loop's thread [RLK-EXEC-1].
   ///
-  /// An actor is pinned to the loop by its `unownedExecutor`, and keeps the loop:
+  /// An actor's `unownedExecutor` pins it to the loop. The actor must retain the loop:
   ///
   /// ```swift
   /// actor Inbox {
@@ -13,9 +13,9 @@ extension RunLoop {
   /// }
   /// ```
   ///
-  /// A task prefers it by `Task(executorPreference:)` or `withTaskExecutorPreference(_:operation:)`. Its code that
-  /// belongs to no actor runs on without a pass between two calls that do not suspend it [RLK-EXEC-16]. So does, in
-  /// every task, what actors of this executor call of each other [RLK-EXEC-17].
+  /// A task prefers the executor by `Task(executorPreference:)` or `withTaskExecutorPreference(_:operation:)`. Between
+  /// calls that do not suspend the task, its code that belongs to no actor continues without a pass in between
+  /// [RLK-EXEC-16]. The same holds in every task for calls between actors of this executor [RLK-EXEC-17].
   ///
   /// The loop performs jobs at the place of a signalled source of order 0, in the executor's modes: before it waits,
   /// after blocks. Jobs of a higher priority run first, those of one priority in the order in which they were enqueued
@@ -24,19 +24,19 @@ extension RunLoop {
   /// `returnAfterSourceHandled` returns after such a pass. Jobs that wait keep their modes from being empty
   /// [RLK-EXEC-7].
   ///
-  /// While a job runs, no other job of this executor does, not even in a run of the loop that the job nests, which
-  /// those that wait do not keep from being finished [RLK-EXEC-6]. In every callout of the loop, also those of its end,
+  /// While a job runs, no other job of this executor runs, not even in a run of the loop that the job nests. Waiting
+  /// jobs do not keep such a nested run going [RLK-EXEC-6]. In every callout of the loop, including those of its end,
   /// `assumeIsolated` of an actor that is pinned to the executor succeeds [RLK-EXEC-2].
   ///
-  /// When the loop's thread has ended, jobs still run, those that waited [RLK-EXEC-9] and those that come later, one
-  /// after the other, on a thread with the name `rl-ended-loops`, so that no task waits for ever [RLK-EXEC-8]. What
-  /// they call on the loop throws `.loopEnded`.
+  /// After the end of the loop's thread jobs still run, so that no task waits for ever: those that waited [RLK-EXEC-9]
+  /// and those that come later run one after the other on a thread named `rl-ended-loops` [RLK-EXEC-8]. Their calls on
+  /// the loop throw `.loopEnded`.
   ///
-  /// If an exception or longjmp(3) leaves a job, its task never goes on. The loop runs the other jobs as soon as it has
-  /// noticed that, in its next run (decision 0041) [RLK-EXEC-19].
+  /// If an exception or longjmp(3) leaves a job, its task never resumes. The loop notices that in its next run, and
+  /// then runs the other jobs (decision 0041) [RLK-EXEC-19].
   ///
-  /// The executor and its loop retain each other until the loop's thread ends [RLK-EXEC-10]. What it has added to the
-  /// modes is not among `items(in:)` [RLK-EXEC-12].
+  /// The executor and its loop retain each other until the loop's thread ends [RLK-EXEC-10]. `items(in:)` does not list
+  /// the executor's source [RLK-EXEC-12].
   ///
   /// - Thread: Any [RLK-EXEC-11].
   /// - Complexity: A job costs no allocation in the steady state, and one write(2) if the loop sleeps.
@@ -46,23 +46,23 @@ extension RunLoop {
 
     let modes: [Mode]
     private let lock = Lock()
-    /// Guarded by `lock`, as what follows.
+    /// Guarded by `lock`, like all below.
     private var jobs = JobQueue()
-    /// Nil when its thread has ended. Until then the two hold each other.
+    /// Nil after the end of its thread. Until then executor and loop retain each other.
     private var loop: RunLoop?
-    /// The source is marked, or about to run: the loop will come.
+    /// The source is signalled, so the loop is about to run jobs.
     private var isSignalled = false
-    /// On the loop's stack. What is enqueued meanwhile waits for its end.
+    /// The executor runs jobs. Jobs that are enqueued meanwhile wait until that has ended.
     private var isServing = false
-    /// The run that serves, or has served last.
+    /// The run of the loop that runs the jobs, or has run some last.
     private var servingRun: UInt = 0
     private var source: Source?
-    /// The task of the job that runs, unless the task has enqueued it itself; 0: none. Stored by the executor's thread
-    /// alone.
+    /// The task of the job that runs, if the runtime has enqueued the job for an actor or it has waited for its date; 0
+    /// if there is none. Only the executor's thread stores it.
     private let running = Atomic<UInt>(0)
-    /// Beside its address, which is even.
+    /// A bit of `running`: the job has waited for its date. Addresses of tasks are even.
     private static let wasDelayed: UInt = 1
-    /// The executor's thread alone.
+    /// Used by the executor's thread only.
     @exclusivity(unchecked) private var preferring = PreferringTasks()
 
     init(_ modes: [Mode], of loop: RunLoop?) {
@@ -70,8 +70,8 @@ extension RunLoop {
       self.loop = loop
     }
 
-    /// In a child of fork(2), of every loop that it has inherited: there, too, jobs run. Kept for ever, as an actor
-    /// that holds the loop keeps none.
+    /// In a child of fork(2), the executor of every inherited loop, so that jobs run there, too. It exists for ever,
+    /// because an actor retains only its loop.
     static let ofInheritedLoops = Executor([], of: nil)
 
     var servesCommonModes: Bool { modes.count == 1 && modes[0] == .common }
@@ -81,8 +81,8 @@ extension RunLoop {
     /// Called by the Swift runtime for actors that are pinned to the executor: runs the job on the loop's thread.
     ///
     /// - Parameter job: A part of a task, up to its next suspension.
-    /// - Thread: Any. - Blocks: No; the first job that comes after the loop's end waits until the thread has started
-    ///   that runs such jobs.
+    /// - Thread: Any. - Blocks: No. Only the first job after a loop's end waits until the thread for such jobs has
+    ///   started.
     public func enqueue(_ job: consuming ExecutorJob) {
       let job = UnownedJob(job)
       if running.load(ordering: .relaxed) == job.task { hasComeBack(job.task) }
@@ -98,7 +98,7 @@ extension RunLoop {
       accept(PendingJob(UnownedJob(job), .ofTask))
     }
 
-    /// A job whose date has come.
+    /// Enqueues a job whose date has come.
     func enqueueDelayed(_ job: UnownedJob) { accept(PendingJob(job, .afterDelay)) }
 
     @inline(__always)
@@ -115,19 +115,19 @@ extension RunLoop {
       if isFirst { loop.wakes.word.signal() }
     }
 
-    /// What an actor's `unownedExecutor` answers. The actor must keep this object, or its loop.
+    /// Returns what an actor's `unownedExecutor` returns. The actor must retain this object, or its loop.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
     /// Called by the Swift runtime for tasks that prefer the executor.
     public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
-    /// Nil when its thread has ended, and in a child of fork(2).
+    /// The loop; nil after the end of its thread, and in a child of fork(2).
     var loopOfThisProcess: RunLoop? {
       guard let loop = lock.withLock({ loop }), loop.isInThisProcess else { return nil }
       return loop
     }
 
-    /// True on the loop's own thread; when that has ended, on the thread that runs what is left.
+    /// True on the loop's own thread; after its end, on the thread for jobs of ended loops.
     public func isIsolatingCurrentContext() -> Bool? {
       guard let loop = loopOfThisProcess else { return EndedLoops.isCurrentThread }
       return loop.isCurrent
@@ -140,12 +140,12 @@ extension RunLoop {
       fatalError("RunLoopKit: this is not the thread of the run loop that the actor is pinned to")
     }
 
-    /// A job of it is on the loop's stack: no other one runs before that ends.
+    /// True while a job runs: no other job runs before that one ends.
     var isRunningJob: Bool { lock.withLock { isServing } }
 
     func isOf(_ wanted: RunLoop) -> Bool { lock.withLock { loop } === wanted }
 
-    /// Of a mode of its loop. A run of it does none that wait.
+    /// True if jobs wait that a run of the loop in this mode would not run.
     func hasUnservedJobs(in mode: ModePointer) -> Bool {
       lock.withLock { !jobs.isEmpty && (isServing || !serves(mode.name, isCommon: mode.isCommon)) }
     }
@@ -171,15 +171,17 @@ extension RunLoop {
       running.store(0, ordering: .relaxed)
     }
 
-    /// An actor's job that runs is enqueued. If this thread does so, the runtime has found it on other executors than
-    /// its task wants: `PreferringTasks`. Another thread has resumed a job that is about to leave the stack.
+    /// Called when a job of the task that runs is enqueued. If this thread enqueues it, the runtime found that the
+    /// job's executors differ from those that the task wants: see `PreferringTasks`. If another thread enqueues it,
+    /// that thread has resumed the task, whose job is about to end here.
     @inline(never)
     private func hasComeBack(_ task: UInt) {
       if isIsolatingCurrentContext() == true { preferring.correct(task) }
     }
 
-    /// A job that has waited for its date, and goes on: the runtime has found it here, and enqueues it at the executor
-    /// that its task belongs to, which has it wait.
+    /// True if the job has waited for its date already, and runs now. The runtime found that its task belongs to
+    /// another executor and enqueued the job there, and that executor passes the job to
+    /// `enqueue(_:after:tolerance:clock:)` again.
     func hasWaited(_ job: UnownedJob) -> Bool {
       running.load(ordering: .relaxed) == job.task | Self.wasDelayed && isIsolatingCurrentContext() == true
     }
@@ -187,7 +189,7 @@ extension RunLoop {
     // MARK: On the loop's thread
 
     func join(_ loop: RunLoop) {
-      // The loop, which calls it, holds its companions.
+      // The loop, which calls the closure, retains its executors.
       let this = Unmanaged.passUnretained(self)
       let made = Source { _ in this.takeUnretainedValue().runJobs() }
       made.label = "jobs"
@@ -227,11 +229,12 @@ extension RunLoop {
       let hasMore = !jobs.isEmpty
       if hasMore { signal() }
       lock.unlock()
-      // Also a run that encloses this one, and is about to wait.
+      // Also wakes an enclosing run that is about to wait.
       if hasMore { loop.wakeUp() }
     }
 
-    /// A job of it was left. The others go on; its task never does.
+    /// Called when an exception or longjmp(3) has left a run. If it left a job, the job's task never resumes; the other
+    /// jobs run.
     func runWasLeft(_ run: UInt) {
       guard let loop = lock.withLock({ isServing && servingRun == run ? loop : nil }) else { return }
       running.store(0, ordering: .relaxed)
@@ -254,7 +257,7 @@ extension RunLoop {
 
     // MARK: Of the loop
 
-    /// A run that a job nests does none.
+    /// 0 in a run that a job nests: that run runs no jobs.
     func workCount(for mode: ModePointer) -> Int {
       guard serves(mode.name, isCommon: mode.isCommon) else { return 0 }
       return lock.withLock { isServing ? 0 : jobs.count }
@@ -262,11 +265,11 @@ extension RunLoop {
 
     var workPerPass: Int { Self.jobsPerPass }
 
-    /// A job of a higher priority that comes later would take the place of one that the turn was for.
+    /// Closes the queue: a job of a higher priority that comes later must not take the place of one that waits now.
     func loopQuits() { lock.withLock { jobs.close() } }
 
     func loopHasEnded() {
-      // Under the lock, so that what is enqueued from now on comes behind.
+      // Under the lock, so that jobs that are enqueued from now on come after these.
       let ended = lock.withLock { () -> RunLoop? in
         while let job = jobs.takeFirst() { EndedLoops.queue(job, of: self) }
         source = nil

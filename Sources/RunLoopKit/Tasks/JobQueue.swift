@@ -1,7 +1,7 @@
-/// Jobs that wait for their turn: those of a higher priority first, those of one priority in the order of enqueueing,
-/// or as a test chooses. A steady queue allocates nothing.
+/// Jobs that wait: those of a higher priority first, those of one priority in the order of enqueueing, or as a test
+/// chooses. In the steady state the queue allocates nothing.
 package struct JobQueue: ~Copyable {
-  /// By falling priority. A program uses two or three.
+  /// One row for each priority, the highest first. A program uses two or three.
   private var rows: [PriorityRow] = []
   package private(set) var count = 0
 
@@ -25,7 +25,7 @@ package struct JobQueue: ~Copyable {
     return nil
   }
 
-  /// One of those of the highest priority.
+  /// Removes a job of the highest priority, which the test's scheduler chooses.
   @inline(never)
   mutating func takeOne(chosenBy turns: any TurnTaking) -> PendingJob? {
     guard let row = rows.first(where: { $0.jobs.count > 0 }) else { return nil }
@@ -34,13 +34,13 @@ package struct JobQueue: ~Copyable {
     return takeFirst()
   }
 
-  /// Those that wait come before all that will, whatever their priorities.
+  /// From now on, jobs that wait already come before all later ones, whatever their priorities.
   mutating func close() { for row in rows { row.close() } }
 
-  /// How many of those still wait.
+  /// How many of the jobs that waited at `close` still wait.
   var closedCount: Int { rows.reduce(0) { $0 + ($1.isClosed ? $1.jobs.count : 0) } }
 
-  /// Gives back what a burst has needed.
+  /// Frees the memory that a burst of jobs needed.
   package mutating func trim() { if count == 0 { for row in rows { row.jobs.trim() } } }
 
   @inline(__always)
@@ -58,7 +58,8 @@ package struct JobQueue: ~Copyable {
 }
 
 private final class PriorityRow {
-  /// Of its jobs; higher than any job's once the row is closed, so that it gets no more.
+  /// The priority of the row's jobs. Once the row is closed it is higher than that of any job, so that the row gets no
+  /// more jobs.
   private(set) var priority: UInt16
   @exclusivity(unchecked) var jobs = Row<PendingJob>()
 

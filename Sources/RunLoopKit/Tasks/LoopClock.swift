@@ -1,5 +1,6 @@
 extension RunLoop {
-  /// Lets tasks sleep on a loop's timers: `Clock`, `ContinuousClock` and `WallClock`, one for each kind of moment.
+  /// A clock with which tasks sleep on a loop's timers. `Clock`, `ContinuousClock` and `WallClock` are one for each
+  /// kind of moment.
   ///
   /// ```swift
   /// try await Task.sleep(for: .seconds(1), tolerance: .milliseconds(50), clock: loop.clock)
@@ -7,21 +8,20 @@ extension RunLoop {
   ///
   /// A sleep is a timer in a mode of the loop: it shares wakes with the loop's other timers within their tolerances,
   /// keeps the mode from being empty, and is over only while the loop runs in that mode. Under virtual time it takes no
-  /// real time, like the loop's other timers [RLK-SLEEP-5].
-  /// It retains the loop.
+  /// real time, like the loop's other timers [RLK-SLEEP-5]. The clock retains the loop.
   public struct LoopClock<Instant: ClockInstant>: _Concurrency.Clock {
     let sleeps: Sleeps
 
-    /// This moment, on the loop's clock.
+    /// The current moment of the clock.
     public var now: Instant { sleeps.now() }
-    /// One nanosecond, of dates. How late a sleep ends is the loop's matter.
+    /// One nanosecond: the resolution of dates. A sleep may end later, when the loop next fires timers.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
     /// Suspends the calling task until a moment.
     ///
     /// - Parameters:
-    ///   - deadline: The sleep never ends earlier, by the clock at its end [RLK-SLEEP-1]. A moment in the past, or one
-    ///     that passes while the machine is suspended: when the loop next fires timers.
+    ///   - deadline: The sleep never ends earlier, by the clock at its end [RLK-SLEEP-1]. After a moment in the past,
+    ///     or one that passes while the machine is suspended, the sleep ends when the loop next fires timers.
     ///   - tolerance: How much later the loop may end the sleep, to save a wake. Nil: its `defaultTimerTolerance`.
     /// - Throws: `CancellationError` as soon as the task is cancelled, without waiting for the loop [RLK-SLEEP-2].
     ///   `.loopEnded` if the loop has ended, or ends meanwhile [RLK-SLEEP-3]; `.invalidItem` if other code invalidates
@@ -31,7 +31,7 @@ extension RunLoop {
       try await sleeps.sleep(until: deadline, tolerance)
     }
 
-    /// The same clock for sleeps that are over only while the loop runs in `mode`, as in `loop.clock(in: "panel")`.
+    /// The same clock, with sleeps that end only while the loop runs in `mode`, as in `loop.clock(in: "panel")`.
     /// - Parameter mode: `.common` stands for all common modes.
     /// - Thread: Any. - Complexity: O(1).
     public func callAsFunction(in mode: Mode) -> Self { Self(sleeps: Sleeps(loop: sleeps.loop, mode: mode)) }
@@ -57,7 +57,7 @@ extension RunLoop {
   public var wallClock: WallClock { WallClock(sleeps: clock.sleeps) }
 }
 
-/// A clock of a loop, whichever it is.
+/// The clock of a loop, for any kind of moment.
 protocol AnyLoopClock {
   var loop: RunLoop { get }
   var timerClock: RunLoop.TimerClock { get }

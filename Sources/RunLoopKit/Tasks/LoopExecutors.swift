@@ -1,16 +1,16 @@
 extension RunLoop {
-  /// Runs actors and tasks on the loop's thread, in its common modes. The same object each time.
+  /// The executor that runs actors and tasks on the loop's thread, in its common modes. The same object each time.
   ///
   /// - Thread: Any. - Complexity: O(1) after the first.
   public var executor: Executor {
-    // An actor asks at each of its jobs: nothing is allocated.
+    // The runtime calls this for each job of an actor, so it allocates nothing.
     guard isInThisProcess else { return .ofInheritedLoops }
     let made = lock.withLock { madeExecutor { $0.servesCommonModes } }
     return made ?? executor(inAnyOf: [.common])
   }
 
-  /// Runs actors and tasks on the loop's thread while the loop runs in one of the modes. For a set of modes, the same
-  /// object each time.
+  /// Returns the executor that runs actors and tasks on the loop's thread while the loop runs in one of the modes. It
+  /// is the same object each time for the same set of modes.
   ///
   /// - Thread: Any. - Complexity: O(executors of the loop).
   public func executor(in mode: Mode, _ more: Mode...) -> Executor { executor(inAnyOf: [mode] + more) }
@@ -20,7 +20,8 @@ extension RunLoop {
     guard isInThisProcess else { return .ofInheritedLoops }
     let (executor, isNew) = lock.withLock { () -> (Executor, Bool) in
       if let executor = madeExecutor(where: { $0.serves(modes) }) { return (executor, false) }
-      // In a callout of the loop's end it is the loop's, too: nobody but it runs there.
+      // In a callout of the loop's end the executor still belongs to the loop, because only the loop's thread runs
+      // there.
       let made = Executor(modes, of: state.companionsAreNotified ? nil : self)
       state.companions.append(made)
       return (made, !hasEnded)

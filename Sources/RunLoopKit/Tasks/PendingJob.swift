@@ -1,12 +1,12 @@
-/// A part of a task that waits for its turn, and who has enqueued it.
+/// A job that waits, and how it was enqueued.
 package struct PendingJob {
   package enum Origin: UInt8 {
-    /// The runtime, for an actor.
+    /// The runtime enqueued it for an actor.
     case ofActor
-    /// The runtime, for a task that prefers the executor: its code belongs to no actor, and where it is told that it
-    /// ran on one, it would be enqueued anew before it goes on.
+    /// The runtime enqueued it for a task that prefers the executor. Its code belongs to no actor. If the executor ran
+    /// it as an actor's job, the runtime would enqueue it again before it continues.
     case ofTask
-    /// A date that has come: another executor, which the task belongs to, had the job wait.
+    /// Its date has come. The executor that the task belongs to, perhaps another one, had it wait.
     case afterDelay
   }
 
@@ -20,7 +20,7 @@ package struct PendingJob {
 }
 
 extension UnownedJob {
-  /// All jobs of a task have the same: the address of its object, or of what the runtime has put in its place.
+  /// The same number for all jobs of a task: the address of the task, or of what the runtime has put in its place.
   @inline(__always)
   var task: UInt { unsafeBitCast(self, to: UInt.self) }
 }

@@ -1,14 +1,15 @@
-/// The tasks that prefer an executor, as far as their jobs have shown it. Used on the executor's thread alone.
+/// The tasks that prefer an executor, as far as their jobs have shown it. Used by the executor's thread only.
 ///
-/// The runtime does not tell an executor whether the task of an actor's job prefers it. But it keeps what the executor
-/// says: at each call it compares the executors of the job that runs with those that the task wants for the function.
-/// If the executor has said too much or too little, they differ even if both functions are on one executor, and the
-/// runtime enqueues the job anew at each call.
+/// An executor that runs an actor's job must say whether it also runs the job as the task's preferred executor, and the
+/// runtime does not say whether the task prefers it. At each call in the job, the runtime compares the executors that
+/// were named with those that the task wants for the function. If one is missing or one too many was named, the runtime
+/// enqueues the job again at each call, even if both functions are on one executor.
 struct PreferringTasks: ~Copyable {
   /// A power of two.
   private static let places = 64
-  /// Their addresses, each in the place that its bits choose; made with the first. A task takes over a place that is
-  /// taken. A task that is forgotten costs one job more, and so does another one at the address of a task that is over.
+  /// The tasks' addresses, each at the index that its bits choose; allocated with the first. A task replaces another
+  /// one at its index. A task that was replaced costs one more job, and so does a new task at the address of one that
+  /// has ended.
   private var tasks: UnsafeMutablePointer<UInt>?
 
   @inline(__always)
@@ -17,7 +18,7 @@ struct PreferringTasks: ~Copyable {
   @inline(__always)
   mutating func insert(_ task: UInt) { (tasks ?? make())[Self.place(of: task)] = task }
 
-  /// It is not what it was taken for.
+  /// Corrects a wrong guess: adds the task if it is not here, else removes it.
   mutating func correct(_ task: UInt) {
     if contains(task) { (tasks ?? make())[Self.place(of: task)] = 0 } else { insert(task) }
   }
@@ -30,8 +31,8 @@ struct PreferringTasks: ~Copyable {
     return made
   }
 
-  /// The high bits of a product: addresses differ in all but their lowest bits (Knuth, The Art of Computer Programming,
-  /// volume 3, 6.4: multiplicative hashing).
+  /// The high bits of a product, because the lowest bits of addresses are equal (multiplicative hashing: Knuth, The Art
+  /// of Computer Programming, volume 3, 6.4).
   @inline(__always)
   private static func place(of task: UInt) -> Int {
     Int(truncatingIfNeeded: (UInt64(task) &* 0x9E37_79B9_7F4A_7C15) >> 58)

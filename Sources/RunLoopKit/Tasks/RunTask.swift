@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Runs the loop in one mode until an async function has returned, and answers what it returned.
+  /// Runs the loop in one mode until an async function has returned, and returns its result.
   ///
   /// This is the way from a synchronous `main` to async code:
   ///
@@ -9,16 +9,16 @@ extension RunLoop {
   /// try RunLoop.main.run { try await serve() }
   /// ```
   ///
-  /// The function is a task of its own. Without an isolation it prefers the loop's executor, and so runs on the loop's
-  /// thread between awaits of what runs elsewhere [RLK-TASK-1]; in a `@MainActor` context it runs on the main actor,
-  /// which the main loop serves. Items, blocks and the main dispatch queue are served meanwhile, whether or not the
-  /// mode has any.
+  /// The function runs in a new task. Without an isolation the task prefers the loop's executor, so it runs on the
+  /// loop's thread, except for what it awaits elsewhere [RLK-TASK-1]. In a `@MainActor` context it runs on the main
+  /// actor, which the main loop serves. The loop serves items, blocks and the main dispatch queue meanwhile, and the
+  /// run goes on even in an empty mode.
   ///
-  /// The function may await what this run does not serve, such as the main actor in a mode that is not common. Then it
-  /// waits for ever. Functions of the main dispatch queue, and jobs of the loop's executors, that have waited for a
-  /// second are reported on standard error, once a run [RLK-TASK-5].
+  /// If the function awaits what this run does not serve, such as the main actor in a mode that is not common, it waits
+  /// for ever. When functions of the main dispatch queue or jobs of the loop's executors have waited for a second, the
+  /// run reports them on standard error, once [RLK-TASK-5].
   ///
-  /// A `stop()` cancels the task, and the call goes on until the function has returned: the function decides how it
+  /// A `stop()` cancels the task, and the call still waits until the function has returned: the function decides how it
   /// ends [RLK-TASK-2]. To wait for a condition instead, call `run(until:in:timeout:)`.
   /// - Parameters:
   ///   - mode: The mode whose members are served. The main actor and the main dispatch queue are served in common modes
@@ -33,7 +33,7 @@ extension RunLoop {
   ///   `run(in:for:returnAfterSourceHandled:)`, and the task is cancelled.
   /// - Thread: The loop's own.
   /// - Re-entry: Allowed from callouts.
-  /// - Blocks: Until then.
+  /// - Blocks: Until the function has returned.
   @available(*, noasync, message: "it blocks its thread: in a task, await the function itself")
   public func run<R: Sendable>(
     in mode: Mode = .default, @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> R
@@ -57,11 +57,12 @@ extension RunLoop {
       task.cancel()
       throw reason
     }
-    // It has come.
+    // The run has ended without a reason, so the result is there.
     return try end.result.unsafelyUnwrapped.get()
   }
 
-  /// Why the task goes on without the run; nil: it has returned.
+  /// Runs the mode until the function has returned. Returns the error if the run ends before; the task then continues
+  /// without it.
   private func serve(_ mode: Mode, until awaited: AwaitedEnd) -> (any Error)? {
     while !awaited.isOver {
       guard isInThisProcess else { return RunLoopError.forked }
@@ -76,7 +77,7 @@ extension RunLoop {
     return nil
   }
 
-  /// Whether a run of the mode runs what has this isolation.
+  /// Throws if a run of the mode would never run a function of this isolation.
   private func checkServed(_ isolation: (any Actor)?, _ executor: Executor, _ mode: Mode) throws(RunLoopError) {
     let serial = isolation?.unownedExecutor.asSerialExecutor()
     let own = serial as? Executor
@@ -112,7 +113,7 @@ extension RunLoop {
   }
 }
 
-/// What the task of a run has returned; rings when it has come.
+/// The result of the task. When it comes, the bell gets a message, which wakes the run.
 private final class TaskEnd<R: Sendable>: @unchecked Sendable {
   private let bell: Mailbox
   private let lock = Lock()
@@ -133,7 +134,7 @@ private final class TaskEnd<R: Sendable>: @unchecked Sendable {
   var result: Result<R, any Error>? { lock.withLock { answer } }
 }
 
-/// Owner only.
+/// What the run waits for. Used by the loop's thread only.
 private final class AwaitedTask<R: Sendable>: AwaitedEnd {
   private let end: TaskEnd<R>
   private let bell: RunLoop.Port

@@ -1,4 +1,4 @@
-/// The sleeps of tasks on one loop's timers.
+/// Has tasks sleep on the timers of one loop, in one mode.
 struct Sleeps: Sendable {
   let loop: RunLoop
   let mode: RunLoop.Mode
@@ -15,10 +15,11 @@ struct Sleeps: Sendable {
       do {
         try loop.add(timer, to: mode)
       } catch {
-        task.settle(.failure(error))  // before the timer releases the sleeper
+        task.settle(.failure(error))  // before the sleeper's deinit settles it with another error
         throw error
       }
-      // The loop alone holds the timer, and that the sleeper, which tells of its end.
+      // Only the loop retains the timer, and only the timer the sleeper. So the sleeper's deinit notices the loop's
+      // end.
       return { [weak timer] in
         timer?.invalidate()
         return false
@@ -27,8 +28,8 @@ struct Sleeps: Sendable {
   }
 }
 
-/// A task that sleeps. Only its timer's closure holds it: if that is released before the date, nobody else will wake
-/// the task.
+/// A task that sleeps. Only the closure of its timer retains this object. If the closure is released before the date,
+/// the timer will never fire, and the deinit resumes the task with an error.
 private final class Sleeper: Sendable {
   private let task: Resumption<Void>
   private let loop: RunLoop

@@ -1,14 +1,15 @@
 extension RunLoop.Clock {
-  /// One element at each date of a phase, for tasks, by this clock. Iterators are independent of each other.
+  /// A sequence of dates at a fixed interval on this clock, for tasks. Iterators are independent of each other.
   ///
-  /// The first date is one interval from the call. A task that is busy misses dates: the next element comes at once, is
-  /// the latest date that has passed, and tells how many were skipped [RLK-STREAM-8]. So nothing piles up, and the
-  /// phase is kept.
+  /// The first date is one interval after the call. A task that is busy misses dates. Its next element then comes at
+  /// once: it is the latest date that has passed, with the number of missed dates [RLK-STREAM-8]. So nothing piles up,
+  /// and the phase is kept.
   /// - Parameters:
   ///   - interval: In whole nanoseconds, rounded up; zero or less counts as one.
   ///   - tolerance: How much later than its date an element may come, to save a wake; at most half the interval. Nil:
   ///     the loop's `defaultTimerTolerance`.
-  /// - Returns: A value, which retains the loop; `next()` never answers nil, and throws as `sleep(until:tolerance:)`.
+  /// - Returns: A sequence, which retains the loop. `next()` never returns nil, and throws as
+  ///   `sleep(until:tolerance:)`.
   /// - Thread: Any. - Complexity: O(log timers) an element.
   public func ticks(
     every interval: Duration, tolerance: Duration? = nil
@@ -20,7 +21,7 @@ extension RunLoop.Clock {
 }
 
 extension RunLoop {
-  /// A date of `RunLoop.Clock.ticks(every:tolerance:)` that has come.
+  /// An element of `RunLoop.Clock.ticks(every:tolerance:)`.
   public struct Tick: Hashable, Sendable {
     /// When it was due.
     public let date: Instant

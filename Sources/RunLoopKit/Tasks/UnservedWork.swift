@@ -1,13 +1,13 @@
 internal import RunLoopLibc
 
-/// Work that a run of an async function does not serve, such as a call of the main actor in a private mode. The
-/// function may wait for that work, and the run cannot know whether it does. If the work has waited for one second, the
-/// run reports it, once. Owner only.
+/// Watches for work that a run of an async function does not serve, such as a call of the main actor in a private mode.
+/// The function may wait for that work, and the run cannot know whether it does. When the work has waited for a second,
+/// the run reports it, once. Used by the loop's thread only.
 final class UnservedWork: @unchecked Sendable {
   private static let reportDelay: UInt64 = 1_000_000_000
   private unowned let loop: RunLoop
   private let mode: RunLoop.Mode
-  /// Of the main dispatch queue, which signals it; nil if the run serves the queue, or there is none.
+  /// Watches the main dispatch queue's descriptor; nil if the run serves the queue, or there is none.
   private var handle: RunLoop.FileDescriptorSource?
   private let host: (any HostedMainActor)?
   private var alarm: RunLoop.Timer?
@@ -31,13 +31,14 @@ final class UnservedWork: @unchecked Sendable {
     alarm?.invalidate()
   }
 
-  /// After each pass: a job that is enqueued makes one, also a host's while it is watched.
+  /// Called after each pass. A job that is enqueued causes a pass; a job for the host does while this object watches
+  /// it.
   func look() {
     if alarm == nil, !isOver, waitingJobs != nil { setAlarm() }
   }
 
-  /// Its handle stays signalled until the queue is served. A number of its own: the loop watches the handle's for other
-  /// modes, and by edges.
+  /// The queue's descriptor stays readable until the queue is served. The source gets a duplicate, because the loop
+  /// itself watches the original, edge-triggered, in other modes.
   private func watchMainQueue() {
     guard let descriptor = try? MainQueuePort.fileDescriptor(),
       let copy = try? RunLoopError.checkDescriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0), "fcntl(F_DUPFD_CLOEXEC)")
@@ -100,12 +101,12 @@ extension RunLoop {
   static let wayToServeMainQueue =
     "run it in a common mode, not inside of a main queue's block, and leave servesMainQueue on"
 
-  /// Whether a run of the mode that begins now leaves the main dispatch queue alone.
+  /// True if a run of the mode that begins now does not serve the main dispatch queue.
   func leavesOutMainQueue(in mode: Mode) -> Bool {
     lock.withLock { modeToRun(mode).map { !isKeptByMainQueue($0) } ?? true }
   }
 
-  /// Of an executor whose jobs wait, and not for their turn in a run of this mode; nil if there is none.
+  /// The modes of an executor with jobs that wait and that a run of this mode would not run; nil if there is none.
   fileprivate func modesOfUnservedJobs(in mode: Mode) -> String? {
     lock.withLock {
       guard let mode = state.mode(mode) else { return nil }
