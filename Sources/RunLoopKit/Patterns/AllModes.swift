@@ -1,18 +1,18 @@
 internal import RunLoopLibc
 
 extension RunLoop {
-  /// Runs each mode for a slice, one after the other, again and again until `isDone` says so: whatever the program
-  /// waits for, in whichever mode, goes on. For a callout that must not return before something has happened, in a mode
+  /// Runs each mode for a slice, one after the other, until `isDone` returns true, so that everything that the program
+  /// waits for is served in any mode. Call it in a callout that must not return before something has happened in a mode
   /// that it does not know; for example after a failure.
   ///
-  /// Never from a signal handler: the thread that it has interrupted may hold a lock, the loop's or malloc's. Have a
-  /// signal source call it. On an alternate signal stack the call throws; on the thread's own stack it cannot detect
-  /// that.
+  /// Never call it in a signal handler: the interrupted thread may hold a lock, the loop's or malloc's. Call it in a
+  /// signal source instead. On an alternate signal stack the call throws; on the thread's own stack it cannot detect
+  /// the handler.
   /// - Parameters:
   ///   - slice: How long each mode may sleep, at most.
-  ///   - isDone: Asked before each slice.
-  /// - Returns: True when `isDone` did. False after a `stop()`, and if no mode has anything to wait for (on the main
-  ///   loop there always is: `servesMainQueue`).
+  ///   - isDone: Called before each slice.
+  /// - Returns: True when `isDone` has returned true. False after a `stop()`, and if no mode has anything to wait for.
+  ///   With `servesMainQueue`, the main loop always has something to wait for.
   /// - Thread: The loop's own.
   /// - Re-entry: Its modes run nested, in the order in which they were made; timers and descriptor sources whose
   ///   callouts are on the stack are not called.
@@ -40,7 +40,7 @@ extension RunLoop {
 }
 
 private enum SignalStack {
-  /// The calling thread runs on its alternate signal stack: one system call.
+  /// True if the calling thread runs on its alternate signal stack. One system call.
   static var isCurrent: Bool {
     var stack = stack_t()
     return sigaltstack(nil, &stack) == 0 && stack.ss_flags & Int32(SS_ONSTACK) != 0

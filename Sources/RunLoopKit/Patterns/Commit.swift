@@ -1,36 +1,36 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Work that is asked for often and done once: before the loop sleeps, or after all that is ready; and when a run
-  /// ends.
+  /// Work that is requested often and done once: before the loop sleeps, or after everything that is ready; and when a
+  /// run ends.
   ///
-  /// What a layout, a cache or a log wants: mark it needed after each change, and write once what all of them have
-  /// changed. A handle: the loop's modes keep it until `invalidate()`, or the end of the loop.
+  /// For example for a layout, a cache or a log: mark it needed after each change, and write all changes at once. This
+  /// value is a handle: the loop's modes retain the commit until `invalidate()`, or the end of the loop.
   /// - Thread: Any, but for `flush()`. - SeeAlso: The observer of `CATransaction`.
   public struct Commit: Sendable {
     private let core: Core
     private let observer: Observer
-    /// For `.afterReady`.
+    /// Only with `.afterReady`.
     private let timer: Timer?
     private let loop: RunLoop
 
-    /// When a flush that is needed comes.
+    /// When the loop calls a flush that is needed.
     public enum Moment: Hashable, Sendable {
-      /// Before the loop sleeps, or would if something were not ready: once a pass, and a pass serves one descriptor.
-      /// For what is cheap, or must be done before anything else happens: a layout.
+      /// Before the loop sleeps, or would sleep if nothing were ready: once a pass, and a pass serves one descriptor.
+      /// For work that is cheap, or must precede everything else, such as a layout.
       case beforeWaiting
-      /// When everything that was ready as it became needed has been served, and before what became ready later
-      /// [RLK-PATTERN-6]. For what is dear and can be shared by all who are there: a group commit of a log. The first
-      /// mark pays a system call.
+      /// After everything that was ready when the flush became needed, and before what became ready later
+      /// [RLK-PATTERN-6]. For expensive work that many requests can share, such as a group commit of a log. The first
+      /// `setNeeded()` makes a system call.
       case afterReady
     }
 
     /// - Parameters:
     ///   - loop: The loop whose thread flushes.
-    ///   - mode: By default every common mode, not `.default` alone as for items: what is marked while the loop runs in
-    ///     the tracking mode must be flushed there.
-    ///   - moment: With `.afterReady` a timer waits in the modes, and keeps them from being empty.
-    ///   - order: Among the observers of before-waiting and exit; the default comes after most.
+    ///   - mode: By default every common mode, not only `.default` as for items: a flush that becomes needed in
+    ///     the tracking mode must come there.
+    ///   - moment: When to flush. With `.afterReady` a timer is in the modes, and keeps them from being empty.
+    ///   - order: The order among the observers of before-waiting and exit; the default is after most.
     ///   - flush: Called on the loop's thread, with no lock held, once for any number of `setNeeded()` before.
     /// - Throws: As `add(_:to:)`. The loop has nothing of the commit then [RLK-PATTERN-8].
     public init(
@@ -45,7 +45,7 @@ extension RunLoop {
         timer = nil
         observer = Observer([.beforeWaiting, .exit], order: order) { _, _ in _ = core.flush() }
       case .afterReady:
-        // Exact, whatever the loop's default is.
+        // Tolerance zero, whatever the loop's default tolerance is.
         timer = Timer(rearmable: .distantFuture, tolerance: .zero) { _ in _ = core.flush() }
         observer = Observer(.exit, order: order) { _, _ in _ = core.flush() }
       }
@@ -58,15 +58,16 @@ extension RunLoop {
       }
     }
 
-    /// The loop flushes at the next such moment. Also from within the flush: then after one more pass. If the loop does
-    /// not run: when it does.
-    /// - Thread: Any; also a sleeping loop flushes at once [RLK-PATTERN-1]. What was changed before is seen by the
-    ///   flush.
+    /// Has the loop flush at the next such moment. If the flush itself calls this, it is called again after one more
+    /// pass. If the loop does not run, it flushes when it runs next.
+    /// - Thread: Any; a sleeping loop wakes and flushes [RLK-PATTERN-1]. The flush sees all changes that were
+    ///   made before this call.
     /// - Blocks: No.
     /// - Complexity: O(1); one atomic exchange if it is needed already.
     public func setNeeded() {
       guard core.setNeeded() else { return }
-      // A timer that is due has its place among the ready descriptors: behind those that are ready at this moment.
+      // The due timer's descriptor becomes ready now, so the loop serves it after the descriptors that are ready
+      // already.
       if let timer { timer.rearm(after: .zero) } else { loop.wakeUp() }
     }
 
@@ -84,8 +85,8 @@ extension RunLoop {
       return core.flush()
     }
 
-    /// Ends the commit: a flush that is needed does not come, and the call does not wait for one that runs on the
-    /// loop's thread. The closure is released, after a flush that runs.
+    /// Ends the commit: no further flush begins. The call does not wait for a flush that runs on the loop's thread. The
+    /// closure is released, after that flush.
     public func invalidate() {
       observer.invalidate()
       timer?.invalidate()
@@ -98,7 +99,7 @@ extension RunLoop {
     private final class Core: @unchecked Sendable {
       private let needed = Atomic<Bool>(false)
       private let lock = Lock()
-      /// Until the end. Guarded by `lock`.
+      /// Nil after `end`. Guarded by `lock`.
       private var body: (@Sendable () -> Void)?
 
       init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -110,8 +111,8 @@ extension RunLoop {
 
       var isNeeded: Bool { needed.load(ordering: .relaxed) }
 
-      /// False if it was needed already. Always an exchange: the flush that takes the mark must see what was changed
-      /// before.
+      /// False if a flush was needed already. Always an exchange, so that the flush that clears the flag sees all
+      /// changes that were made before.
       func setNeeded() -> Bool { !needed.exchange(true, ordering: .acquiringAndReleasing) }
 
       func flush() -> Bool {
@@ -125,13 +126,13 @@ extension RunLoop {
 }
 
 extension RunLoop.Local {
-  /// A commit whose flush may use what belongs to this thread, by default in every common mode.
+  /// Creates a commit whose flush may use data of this thread, by default in every common mode.
   /// - Throws: As `Commit`'s initialiser.
   public func commit(
     in mode: RunLoop.Mode = .common, at moment: RunLoop.Commit.Moment = .beforeWaiting, order: Int = 2_000_000,
     _ flush: @escaping () -> Void
   ) throws -> RunLoop.Commit {
-    // Stays on this thread, by the same right as the closures of the other items.
+    // Only this thread calls and releases the closure, as those of the other local items.
     nonisolated(unsafe) let flush = flush
     return try RunLoop.Commit(on: loop, in: mode, at: moment, order: order) { flush() }
   }

@@ -1,10 +1,10 @@
 extension RunLoop {
   /// Calls a closure at a fixed rate, for example to draw or to sample: a frame clock without a display.
   ///
-  /// The frames lie on a grid that does not move: a late or long callout shifts none of the following ones, and frames
-  /// whose time has passed meanwhile are dropped and counted, not made up for. It is a member of modes like a timer:
-  /// while the loop runs in another mode, it is not called, and those frames count as dropped. It uses the suspending
-  /// clock: a suspended machine has no frames.
+  /// The frames lie on a grid that does not move: a late or long callout does not shift later frames. Frames whose time
+  /// has passed meanwhile are dropped and counted. It is a member of modes like a timer: while the loop runs in another
+  /// mode, it is not called, and those frames count as dropped. It uses the suspending clock: a suspended machine has
+  /// no frames.
   ///
   /// This value is a handle: the modes retain the link. A link that is in no mode and has no other reference is
   /// destroyed.
@@ -25,7 +25,7 @@ extension RunLoop {
     private let timer: Timer
     private let core: Core
 
-    /// Creates a link in no mode. Its first frame comes one frame's time after it is first added.
+    /// Creates a link in no mode. Its first frame is due one frame's duration after it is first added.
     /// - Parameters:
     ///   - rate: How many frames there are, and in which time.
     ///   - body: Called on the loop's thread, with no lock held; kept until the link is invalidated or gone.
@@ -38,8 +38,8 @@ extension RunLoop {
     fileprivate init(_ rate: FrameRate, onlyHost: RunLoop?, unchecked body: @escaping (DisplayLink, Frame) -> Void) {
       let core = Core(rate)
       self.core = core
-      // Its interval only keeps it from being a one-shot: each callout sets the next date. Exact also in a loop with a
-      // default tolerance.
+      // The interval only keeps the timer from being one-shot: each callout sets the next date. Tolerance zero, also in
+      // a loop with a default tolerance.
       timer = Timer(
         .suspending, date: Time.forever, interval: .seconds(Int64.max), tolerance: .zero, order: 0, onlyHost: onlyHost,
         unchecked: { DisplayLink($0, core).fire(body) })
@@ -50,8 +50,8 @@ extension RunLoop {
       self.core = core
     }
 
-    /// As `RunLoop.add(_:to:)`. In no mode before: the frames go on from now, and the pause is not counted as dropped.
-    /// In another mode of the loop before: nothing changes for the frames [RLK-PATTERN-9].
+    /// As `RunLoop.add(_:to:)`. If the link was in no mode, the frames continue from now, and those of the pause do not
+    /// count as dropped. If it was in another mode of the loop, the frames do not change [RLK-PATTERN-9].
     @discardableResult
     public func add(to loop: RunLoop, in mode: Mode = .default) throws -> Bool {
       let isNew = timer.owner == nil
@@ -67,13 +67,13 @@ extension RunLoop {
     @discardableResult
     public func remove(from loop: RunLoop, in mode: Mode = .default) -> Bool { loop.remove(timer, from: mode) }
 
-    /// Out of all modes, for good; its closure is released as by `Item.invalidate()`.
+    /// Removes the link from all modes for good; its closure is released as by `Item.invalidate()`.
     public func invalidate() { timer.invalidate() }
 
     /// False once it was invalidated.
     public var isValid: Bool { timer.isValid }
 
-    /// No frames while true; the grid stays, and what passes meanwhile is not counted as dropped.
+    /// While true there are no frames. The grid stays, and frames that pass meanwhile do not count as dropped.
     public var isPaused: Bool {
       get { core.isPaused }
       nonmutating set {
@@ -90,13 +90,13 @@ extension RunLoop {
       }
     }
 
-    /// On the clock of its loop.
+    /// The time on its loop's clock.
     private var now: UInt64 { timer.kernel.now() }
 
     /// How many frames were dropped since the link was created.
     public var droppedFrames: Int { Int(clamping: core.dropped) }
 
-    /// Sets the timer to the next frame; again if another thread has changed something meanwhile.
+    /// Sets the timer to the next frame, and repeats that if another thread has changed the link meanwhile.
     private func rearmTimer() {
       var (version, date) = core.next
       timer.fireDate = date
@@ -106,16 +106,16 @@ extension RunLoop {
       }
     }
 
-    /// The timer alone holds the body, which so goes with `invalidate()`.
+    /// Called by the timer's closure. Only that closure retains the body, so `invalidate()` releases it.
     private func fire(_ body: (DisplayLink, Frame) -> Void) {
-      // None: paused or resumed meanwhile.
+      // Nil if another thread has paused or resumed the link meanwhile.
       let frame = core.nextFrame(now: Kernel.now())
       rearmTimer()
       guard let frame else { return }
       body(self, frame)
     }
 
-    /// The same link.
+    /// True for handles of the same link.
     public static func == (a: DisplayLink, b: DisplayLink) -> Bool { a.timer === b.timer }
     /// By identity.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(timer)) }
@@ -141,16 +141,17 @@ extension RunLoop.Local {
 }
 
 extension RunLoop.DisplayLink {
-  /// Which frame is next. Its lock is taken outside all others and never while user code runs.
+  /// Computes the next frame. No other lock is held when its lock is taken, nor taken under it, and no user code runs
+  /// under it.
   fileprivate final class Core: @unchecked Sendable {
     private let lock = Lock()
     private var storedRate: RunLoop.FrameRate
     private var grid: FrameGrid
-    /// On the grid.
+    /// The last frame, as a number on the grid.
     private var last: UInt64 = 0
     private var number: UInt64 = 0
     private var isResting = false
-    /// Counts the changes.
+    /// Changes with each change of the schedule.
     private var version: UInt64 = 0
     private var droppedSoFar: UInt64 = 0
 
@@ -163,7 +164,7 @@ extension RunLoop.DisplayLink {
     var rate: RunLoop.FrameRate { lock.withLock { storedRate } }
     var dropped: UInt64 { lock.withLock { droppedSoFar } }
 
-    /// True if that changed anything.
+    /// False if the link was in that state already.
     func pause(_ rests: Bool, now: UInt64) -> Bool {
       lock.withLock {
         if isResting == rests { return false }
@@ -184,21 +185,21 @@ extension RunLoop.DisplayLink {
 
     func resume(now: UInt64) { lock.withLock { skip(to: now) } }
 
-    /// The next frame is the first from now on. A grid without a frame so far begins now.
+    /// Makes the first frame after `now` the next one. If there was no frame yet, the grid begins now.
     private func skip(to now: UInt64) {
       version += 1
       if number == 0 { grid = FrameGrid(phase: now, rate: storedRate) }
       last = max(last, grid.frame(at: now))
     }
 
-    /// When the next frame is due, never while the link is paused; and a number that changes with it.
+    /// The date of the next frame, which is never while the link is paused, and the version of the schedule.
     var next: (version: UInt64, date: RunLoop.Instant) {
       lock.withLock {
         (version, isResting ? .distantFuture : RunLoop.Instant(nanoseconds: grid.date(of: last + 1)))
       }
     }
 
-    /// The frame whose turn it is; nil if none is due.
+    /// Takes the frame that is due; nil if none is.
     func nextFrame(now: UInt64) -> Frame? {
       lock.withLock {
         let current = grid.frame(at: now)

@@ -1,5 +1,5 @@
-/// Where frames lie in time, as pure arithmetic on nanoseconds: frame n at phase + n * duration / frames, rounded up,
-/// so that rounding never adds up.
+/// The dates of frames, as pure arithmetic on nanoseconds: frame n is at phase + n * duration / frames, rounded up. So
+/// rounding errors do not add up.
 struct FrameGrid {
   let phase: UInt64
   private let frames: UInt64
@@ -21,7 +21,7 @@ struct FrameGrid {
   /// The last frame whose date has come; 0 before the first.
   func frame(at now: UInt64) -> UInt64 {
     guard now > phase else { return 0 }
-    // Not more than the nanoseconds gone: there is at least one for each frame.
+    // The quotient fits: each frame takes at least a nanosecond, so it is at most `now - phase`.
     return duration.dividingFullWidth((now - phase).multipliedFullWidth(by: frames)).quotient
   }
 }

@@ -1,14 +1,14 @@
 extension RunLoop {
-  /// How many frames there are in a duration: 60 in a second, or 30 000 in 1001 seconds. The rate is exact: nothing is
-  /// rounded to a duration of one frame.
+  /// A number of frames in a duration, such as 60 in a second, or 30,000 in 1,001 seconds. The rate is exact: no
+  /// duration of a single frame is rounded.
   public struct FrameRate: Hashable, Sendable, CustomStringConvertible {
     /// The number of frames in `duration`: 1 to 1,000,000,000.
     public let frames: Int
     /// The duration of `frames` frames: at least a nanosecond for each, at most about 100 days.
     public let duration: Duration
 
-    /// Creates a rate, limited to the ranges of the properties: less than one frame counts as one, a duration that is
-    /// zero or negative as a nanosecond for each frame.
+    /// Creates a rate, limited to the ranges of the properties: less than one frame counts as one, and a duration that
+    /// is zero or negative as one nanosecond for each frame.
     public init(frames: Int, per duration: Duration = .seconds(1)) {
       self.frames = max(1, min(frames, 1_000_000_000))
       self.duration = max(.nanoseconds(self.frames), min(duration, .seconds(10_000_000)))
