@@ -1,7 +1,7 @@
 internal import RunLoopLibc
 internal import Synchronization
 
-/// The state of a `RunLoop.Thread`, which the thread itself holds: it outlives its handle.
+/// The state of a `RunLoop.Thread`. The running thread retains it, so it may outlive that handle.
 final class Resident: @unchecked Sendable {
   enum Phase {
     static let idle: UInt32 = 0
@@ -10,12 +10,12 @@ final class Resident: @unchecked Sendable {
     static let running: UInt32 = 2
     /// The loop has ended.
     static let ended: UInt32 = 3
-    /// A thread is about to reclaim it; after that the last phase.
+    /// Another thread joins it with pthread_join(3).
     static let joining: UInt32 = 4
     static let joined: UInt32 = 5
   }
 
-  /// The stops that were asked for; the larger one wins.
+  /// The stops that were requested; the larger one wins.
   private enum StopRequest {
     static let none: UInt8 = 0
     static let afterDueWork: UInt8 = 1
@@ -25,18 +25,18 @@ final class Resident: @unchecked Sendable {
   let name: String
   private let stackSize: Int?
   let phase = FutexWord()
-  /// Changed under the lock, so that work that is accepted is queued before what ends the thread.
+  /// Changed under the lock: so accepted work is queued before the block that ends the thread.
   private let stopRequest = Atomic<UInt8>(StopRequest.none)
-  /// Guards what follows.
+  /// Guards all below.
   let lock = Lock()
   private var setUp: (@Sendable (RunLoop) throws -> Void)?
   private var failure: (any Error)?
   private var loop: RunLoop?
-  /// From the thread's first step on.
+  /// Set by the thread when it starts.
   var handle: pthread_t?
-  /// The starting thread's.
+  /// The kernel table of the thread that starts this one.
   private var kernel: Kernel?
-  /// Where threads take turns.
+  /// The thread's place in the scheduler, under virtual time.
   var place: (any ThreadPlace)?
   /// Tasks that wait for the next phase.
   var waiters = PhaseWaiters()
@@ -53,7 +53,7 @@ final class Resident: @unchecked Sendable {
 
   var isRunning: Bool { !isForked && phase.load() == Phase.running }
 
-  /// What is accepted is queued before a `stop` that follows can be.
+  /// Posts a block. If it is accepted, it is queued before any later `stop`.
   func perform(
     in mode: RunLoop.Mode, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)?
   ) throws(RunLoopError) {
@@ -70,7 +70,7 @@ final class Resident: @unchecked Sendable {
   private func perform(in mode: RunLoop.Mode, _ block: consuming HeldBlock) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     let seen = phase.load()
-    // Refused, it is released when the lock is free again.
+    // If the block is refused, it is released after the lock.
     var taken: HeldBlock? = consume block
     let loop = try lock.withLock { () throws(RunLoopError) -> RunLoop in
       guard let loop = self.loop else { throw seen < Phase.running ? .notStarted : .loopEnded }
@@ -96,7 +96,7 @@ extension Resident {
     }
   }
 
-  /// Why there is no loop, though its set-up is over.
+  /// Returns the error if the set-up has ended without a running loop.
   func takeFailure() -> (any Error)? {
     lock.withLock { failure.take() ?? (loop == nil ? RunLoopError.loopEnded : nil) }
   }
@@ -108,7 +108,7 @@ extension Resident {
       try makeThread()
     } catch {
       let waiting = lock.withLock {
-        stopRequest.store(StopRequest.none, ordering: .sequentiallyConsistent)  // it was for this start
+        stopRequest.store(StopRequest.none, ordering: .sequentiallyConsistent)  // it was requested for this start
         _ = phase.change(from: Phase.starting, to: Phase.idle)
         return waiters.takeAll()
       }
@@ -126,7 +126,7 @@ extension Resident {
       try RunLoopError.check(-pthread_attr_setstacksize(&attributes, size), "pthread_attr_setstacksize")
     }
     var made = pthread_t()
-    // Taken over by `residentMain`; released here if no thread was made.
+    // `residentMain` takes over this reference. It is released here if no thread was created.
     let held = Unmanaged.passRetained(self)
     let kernel = Kernel.current
     let place = kernel?.turns?.threadWillStart()
@@ -141,7 +141,7 @@ extension Resident {
       "thread \"\(name)\"\(stackSize.map { " with a stack of \($0) bytes" } ?? "")")
   }
 
-  /// On the new thread. What it holds for its set-up is gone when it serves.
+  /// Runs on the new thread. The set-up closure is released before the loop runs.
   fileprivate func run() {
     let (kernel, place) = lock.withLock { () -> (Kernel?, (any ThreadPlace)?) in
       handle = pthread_self()
@@ -170,7 +170,7 @@ extension Resident {
     }
     lock.withLock {
       self.loop = loop
-      carryOutStop(loop)  // a stop that was asked for while the thread was set up
+      carryOutStop(loop)  // a stop that was requested during the set-up
     }
     enter(Phase.running, from: Phase.starting)
     return true
@@ -178,7 +178,7 @@ extension Resident {
 }
 
 private func residentMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  // The one reference that `makeThread` has passed to pthread_create(3).
+  // Takes over the reference that `makeThread` has passed to pthread_create(3).
   Unmanaged<Resident>.fromOpaque(argument!).takeRetainedValue().run()
   return nil
 }
@@ -186,12 +186,12 @@ private func residentMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutable
 // MARK: Serving and stopping
 
 extension Resident {
-  /// The thread's life. A plain `stop()` of its run ends it as well.
+  /// Runs the loop until a stop. A plain `stop()` of the run ends the thread as well.
   private func serve(_ loop: RunLoop) {
     do {
       _ = try loop.run(in: .default, limit: RunLimit(nil), false)
     } catch {
-      guard loop.isInThisProcess else { return }  // the child of a callout that has forked
+      guard loop.isInThisProcess else { return }  // a callout has forked, and this is the child
       Diagnosis.warn("the thread \"\(name)\" ends: \(error)")
     }
     guard loop.isInThisProcess else { return }
@@ -202,7 +202,7 @@ extension Resident {
     lock.withLock { stopRequest.store(StopRequest.now, ordering: .sequentiallyConsistent) }
   }
 
-  /// Under the lock: no stop that is to be now comes in between, and is forgotten.
+  /// Under the lock, so that `resume` does not undo a `stop(.now)` of another thread.
   private func mayServeWhatIsDue(_ loop: RunLoop) -> Bool {
     guard stopRequest.load(ordering: .relaxed) == StopRequest.afterDueWork else { return false }
     loop.resume()
@@ -221,18 +221,18 @@ extension Resident {
     loop?.wakeUp()
   }
 
-  /// Carries out each requested stop once. After due work: by a block behind all that was queued before; the thread's
-  /// own run comes to it, or one of the default mode that is nested in it. Under the lock.
+  /// Carries out a requested stop. For a stop after due work, it queues a block behind everything that was queued
+  /// before. The thread's own run calls that block, or a nested run of the default mode does. Under the lock.
   private func carryOutStop(_ loop: RunLoop) {
     switch stopRequest.load(ordering: .relaxed) {
     case StopRequest.now: loop.quit()
-    // A loop that has ended, which alone refuses a block, has stopped.
+    // Only a loop that has ended refuses the block, and then there is nothing to stop.
     case StopRequest.afterDueWork: try? loop.enqueue(in: .default) { loop.quit() }
     default: break
     }
   }
 
-  /// The last reference to the handle has gone.
+  /// Called when the last reference to the handle was released.
   func abandon() {
     guard !isForked, phase.load() != Phase.idle else { return }
     stop(.afterDueWork)
@@ -240,12 +240,12 @@ extension Resident {
     pthread_detach(handle)
   }
 
-  /// The end of the thread's loop. [loop]
+  /// Called when the thread's loop has ended. [loop]
   func hasEnded() {
     if !enter(Phase.ended, from: Phase.running) { enter(Phase.ended, from: Phase.starting) }
   }
 
-  /// True if it was in the phase before. Whoever waits for that goes on.
+  /// Changes the phase and resumes the tasks that wait for that. False if the phase was not `last`.
   @discardableResult
   func enter(_ next: UInt32, from last: UInt32) -> Bool {
     guard phase.change(from: last, to: next) else { return false }

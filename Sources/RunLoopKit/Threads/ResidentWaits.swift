@@ -1,14 +1,14 @@
 internal import RunLoopLibc
 
-// Waiting for a resident thread: by a thread, or by a task.
+// Threads and tasks that wait for a resident thread.
 
 extension Resident {
-  /// Suspends the task where `start` blocks the thread.
+  /// As `start`, but suspends the task instead of blocking the thread.
   nonisolated(nonsending) func startInTask() async throws {
     try begin()
     await phaseAfter(Phase.starting)
     if let failure = takeFailure() {
-      try? join(.never)  // its loop has ended, so this is a moment
+      try? join(.never)  // brief, because the loop has ended
       throw failure
     }
   }
@@ -21,7 +21,7 @@ extension Resident {
     }
   }
 
-  /// Suspends the task where `join` blocks the thread, up to the end of the thread's loop.
+  /// As `join`, but suspends the task until the loop has ended. Only the rest of the thread's end blocks, briefly.
   nonisolated(nonsending) func joinInTask(_ timeout: Duration?) async throws {
     let deadline = timeout.map { Time.add(Kernel.now(), $0.nanosecondsRoundedUp) }
     while let seen = try joinIfEnded() {
@@ -30,25 +30,26 @@ extension Resident {
     }
   }
 
-  /// Nil if the thread is over, or was not started; else the phase that has to change before the next call.
+  /// Joins the thread if its loop has ended. Returns nil if the thread is over or was not started. Otherwise the caller
+  /// waits until the returned phase changes, and calls again.
   private func joinIfEnded() throws(RunLoopError) -> UInt32? {
     guard !isForked else { throw .forked }
     let seen = phase.load()
     if seen == Phase.idle || seen == Phase.joined { return nil }
     if seen != Phase.joining { try checkOtherThread() }
     guard seen == Phase.ended else { return seen }
-    guard phase.change(from: Phase.ended, to: Phase.joining) else { return seen }  // another one joins it
+    guard phase.change(from: Phase.ended, to: Phase.joining) else { return seen }  // another thread joins it
     reclaim()
     return nil
   }
 
-  /// Its number may be another thread's once it was joined.
+  /// Throws on the thread itself. Call it only before the join: after it another thread may have the same handle.
   private func checkOtherThread() throws(RunLoopError) {
     guard let handle = lock.withLock({ self.handle }), pthread_equal(handle, pthread_self()) != 0 else { return }
     throw .wouldDeadlock(call: "join(timeout:)", "a thread cannot wait for its own end")
   }
 
-  /// What is left of the thread is a moment, after the end of its loop.
+  /// Joins the thread, which ends shortly after its loop.
   private func reclaim() {
     let (handle, place) = lock.withLock { (self.handle, self.place) }
     place?.waitForLastTurn(for: "the last turn of RunLoop.Thread \"\(name)\" (join)")
@@ -60,7 +61,7 @@ extension Resident {
 // MARK: Tasks that wait
 
 extension Resident {
-  /// Goes on although the task is cancelled.
+  /// Cancelling the task does not end this wait.
   nonisolated(nonsending) private func phaseAfter(_ seen: UInt32) async {
     await withUnsafeContinuation { continuation in whenPhase(isNot: seen) { continuation.resume() } }
   }
@@ -81,7 +82,7 @@ extension Resident {
   }
 }
 
-/// Who waits for the next phase, without a thread. Guarded by the resident's lock.
+/// Tasks that wait for the next phase. Guarded by the resident's lock.
 struct PhaseWaiters {
   private var bodies: [UInt64: @Sendable () -> Void] = [:]
   private var lastTicket: UInt64 = 0
@@ -92,11 +93,11 @@ struct PhaseWaiters {
     return lastTicket
   }
 
-  /// False if it has been called, or will be.
+  /// False if the closure has been called, or is about to be.
   mutating func remove(_ ticket: UInt64) -> Bool { bodies.removeValue(forKey: ticket) != nil }
 
   mutating func takeAll() -> [@Sendable () -> Void] {
     defer { bodies = [:] }
-    return bodies.sorted { $0.key < $1.key }.map(\.value)  // in the order of their coming, in each process
+    return bodies.sorted { $0.key < $1.key }.map(\.value)  // a dictionary's order differs between processes
   }
 }

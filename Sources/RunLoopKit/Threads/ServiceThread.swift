@@ -1,19 +1,19 @@
 internal import RunLoopLibc
 
-/// A thread of the library's own that serves the whole process, whichever thread needs it first: started for that, then
-/// kept, and started anew after its end: its loop can lose its descriptors, and user code on it can end it.
+/// A thread that the library starts for the whole process when it is first needed, and then keeps. If the thread ends,
+/// because its loop has lost its descriptors or user code has ended it, another one is started.
 ///
-/// A process has one for connections and one for the jobs of loops that have ended. One for both would not do: a job is
-/// user code, which may block its thread, or end it. The answers that tasks await from connections come meanwhile.
+/// A process has one for connections, and one for the jobs of loops that have ended. They are two because a job is user
+/// code, which may block or end its thread, while tasks await answers on connections.
 package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
   package struct Running {
     package let thread: RunLoop.Thread
     package let loop: RunLoop
   }
 
-  /// One thread is started at a time: the process may have room for one more, and for no further one.
+  /// Held while a thread starts: the process may have room for only one more.
   private let starting = Lock()
-  /// Also of what its owner keeps beside it.
+  /// Also guards data of this object's owner.
   package let lock = Lock()
   package var forkGeneration: UInt32 { lock.forkGeneration }
   private let name: String
@@ -22,15 +22,15 @@ package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
 
   package init(_ name: String) { self.name = name }
 
-  /// Nil if none runs.
+  /// The running thread; nil if there is none.
   package var current: Running? { lock.withLock { runs ? latest : nil } }
 
   /// Under the lock.
   private var runs: Bool { latest?.thread.isRunning == true }
 
-  /// The one that runs, started if there is none. Throws if the system has no thread for it, or no descriptors for its
-  /// loop.
-  /// - Parameter setUp: Called on a thread that is started, first of all; it must not call this function.
+  /// Returns the running thread, started if there is none. Throws if the system has no thread, or no descriptors for
+  /// its loop.
+  /// - Parameter setUp: Called first on a thread that is started. It must not call this function.
   package func running(_ setUp: @escaping @Sendable (RunLoop) -> Void = { _ in }) throws -> Running {
     if let current { return current }
     starting.lock()
@@ -42,14 +42,15 @@ package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
     let started = Running(thread: thread, loop: loop)
     var old: Running? = started
     lock.withLock { swap(&latest, &old) }
-    withExtendedLifetime(old) {}  // the one before is released without the lock
+    withExtendedLifetime(old) {}  // the previous thread is released without the lock
     return started
   }
 
-  /// It takes no work any more, though it may run still. Under the lock.
+  /// Has the next caller start another thread: this one takes no more work, though it may still run. Under the lock.
   package func forget(_ old: RunLoop.Thread) { if latest?.thread === old { latest = nil } }
 
-  /// It has the system's kernel and blocks all signals except those that report a fault in the thread.
+  /// Starts a thread with the system's kernel table, which blocks all signals except those that report a fault in the
+  /// thread.
   private func start(_ thread: RunLoop.Thread) throws {
     var (all, before) = (sigset_t(), sigset_t())
     sigfillset(&all)

@@ -1,15 +1,14 @@
 internal import RunLoopLibc
 
 extension RunLoop.Thread {
-  /// The smallest stack that a thread may ask for: 64 KiB, with which a loop runs and its callouts have some 30 KiB.
-  /// Swift code that prints or formats, and builds with sanitizers, want more [RLK-RESIDENT-30].
+  /// The smallest stack that a thread may have: 64 KiB, which leaves callouts about 30 KiB. Swift code that prints or
+  /// formats needs more, and so do builds with sanitizers [RLK-RESIDENT-30].
   public static let minimumStackSize = 65_536
 }
 
-/// How much stack the system is asked for.
+/// Computes the stack size for pthread_attr_setstacksize(3).
 enum StackSize {
-  /// The thread-local variables of the program and its libraries lie on each thread's stack, besides what is wanted; in
-  /// whole pages.
+  /// Adds the size of thread-local variables, which lie on each thread's stack, and rounds up to whole pages.
   static func rounded(_ wanted: Int) throws(RunLoopError) -> Int {
     let page = Int(sysconf(Int32(_SC_PAGESIZE)))
     let (size, isTooLarge) = wanted.addingReportingOverflow(threadLocalSize + page - 1)
@@ -20,7 +19,7 @@ enum StackSize {
     return size / page * page
   }
 
-  /// By the function of glibc that its own libraries ask, if there is one.
+  /// Calls the function of glibc that glibc's own libraries call; 0 without that function.
   private static let threadLocalSize: Int = {
     guard let function = dlsym(nil, "__pthread_get_minstack") else { return 0 }
     var attributes = pthread_attr_t()

@@ -1,43 +1,45 @@
 extension RunLoop {
-  /// A thread that lives to serve its loop: it runs the default mode until `stop(_:)` is called.
+  /// A thread that runs the default mode of its loop until `stop(_:)` is called.
   ///
-  /// The thread retains its own state only: not this object, and of what its owner holds only what the owner's blocks
-  /// capture. When the last reference to this object is released, the thread stops after due work. The release does not
-  /// wait for the thread [RLK-RESIDENT-11, RLK-RESIDENT-12]. Call `join` to wait for the end. The system frees the
-  /// thread's stack when the thread ends, with or without a call of `join` [RLK-RESIDENT-40].
+  /// The thread retains neither this object nor its owner, only what the owner's blocks capture. When the last
+  /// reference to this object is released, the thread stops after due work. The release does not wait for the thread
+  /// [RLK-RESIDENT-11, RLK-RESIDENT-12]. Call `join` to wait for the end. The system frees the thread's stack when the
+  /// thread ends, with or without a call of `join` [RLK-RESIDENT-40].
   ///
-  /// Its signal mask is the one of the thread that calls `start`: block signals there before, as for every thread.
+  /// It inherits the signal mask of the thread that calls `start`, like every thread: block signals there before.
   /// - Thread: Any, for all members.
   public final class Thread: Sendable {
     /// How a thread stops.
     public enum Ending: Sendable {
-      /// After the callout that runs, and what its pass has taken up before: the blocks that the pass has begun to run,
-      /// the sources that it has found signalled, the timers that it has found due, the event that its wait has found
-      /// [RLK-RESIDENT-32], the jobs that waited when their executor had its turn [RLK-RESIDENT-34]. The pass takes up
-      /// nothing more: what is queued after the stop, or was queued before and not taken up, is not called
-      /// [RLK-RESIDENT-31]. The observers of the rest of the pass are called, and those of exit [RLK-RESIDENT-33].
+      /// The thread stops after the callout that runs, and after what its pass has taken up before the stop: the blocks
+      /// that the pass has begun to run, the sources that it has found signalled, the timers that it has found due, the
+      /// event that its wait has found [RLK-RESIDENT-32], and the jobs that waited when the pass called their executor
+      /// [RLK-RESIDENT-34]. The pass takes up nothing more: it does not call what is queued after the stop, or was
+      /// queued before and not taken up [RLK-RESIDENT-31]. It still calls the remaining observers of the pass, and
+      /// those of exit [RLK-RESIDENT-33].
       ///
-      /// The passes around nested runs end in the same way, one after the other [RLK-RESIDENT-4]. What waits is
+      /// The passes around nested runs end in the same way, one after the other [RLK-RESIDENT-4]. Waiting blocks are
       /// released without having run [RLK-RESIDENT-3].
       case now
-      /// After what was queued, signalled or due in the default mode at the moment of the stop; not after what follows
-      /// from that [RLK-RESIDENT-2]. A run that a callout has nested in another mode ends first, by itself or by
-      /// `.now`.
+      /// The thread stops after it has served what was queued, signalled or due in the default mode when `stop` was
+      /// called, but not what follows from that [RLK-RESIDENT-2]. A run that a callout has nested in another mode ends
+      /// first, by itself or by `.now`.
       case afterDueWork
     }
 
-    /// Cut at a character so that it has at most 15 bytes, in the system's lists [RLK-RESIDENT-10].
+    /// The thread's name. The system's lists show its first characters, at most 15 bytes [RLK-RESIDENT-10].
     public let name: String
     private let resident: Resident
 
-    /// A thread that is not started yet.
+    /// Creates a thread without starting it.
     ///
     /// - Parameters:
-    ///   - name: For debuggers and /proc.
+    ///   - name: Shown by debuggers and /proc.
     ///   - stackSize: In bytes, beside the program's thread-local variables; rounded up to whole pages
     ///     [RLK-RESIDENT-42]. At least `minimumStackSize`: `start` throws if it is less. Nil: the system's default,
     ///     mostly 8 MiB. The kernel provides memory only for the pages that the thread uses.
-    ///   - setUp: Called once on the thread before `start` returns, with its loop: to add its items. Released after it.
+    ///   - setUp: Called once on the thread before `start` returns, with its loop, to add items. Released after that
+    ///     call.
     public init(name: String, stackSize: Int? = nil, setUp: @escaping @Sendable (RunLoop) throws -> Void = { _ in }) {
       self.name = name
       resident = Resident(name: name, stackSize: stackSize, setUp: setUp)
@@ -50,53 +52,54 @@ extension RunLoop {
 
     /// Starts the thread, and returns when its loop accepts work.
     ///
-    /// - Throws: What `setUp` has thrown. A `RunLoopError`: `.loopEnded` if it has ended its thread; in both cases the
-    ///   thread is over [RLK-RESIDENT-7, RLK-RESIDENT-18]. `.alreadyStarted` also while another thread is starting it,
-    ///   and after its end [RLK-RESIDENT-5]. `.system`: the stack is too small (`EINVAL`), the system has no room for
-    ///   one more thread (you may start it later) [RLK-RESIDENT-9], or no descriptor for its loop. `.forked`.
+    /// - Throws: What `setUp` has thrown. A `RunLoopError`: `.loopEnded` if `setUp` has ended its thread; in both cases
+    ///   the thread is over [RLK-RESIDENT-7, RLK-RESIDENT-18]. `.alreadyStarted` also while another thread is starting
+    ///   it, and after its end [RLK-RESIDENT-5]. `.system`: the stack is too small (`EINVAL`), the system has no room
+    ///   for one more thread (you may start it later) [RLK-RESIDENT-9], or no descriptor for its loop. `.forked`.
     /// - Thread: Any. - Blocks: Until `setUp` has returned. - Complexity: The system's, for a thread.
     @available(*, noasync, message: "it waits for the thread's set-up: in a task, await the async form")
     public func start() throws { try resident.start() }
 
-    /// As the synchronous form, and suspends the task until `setUp` has returned [RLK-ASYNC-5]. Cancelling the task
-    /// changes nothing: the set-up goes on.
+    /// As the synchronous form, but suspends the task until `setUp` has returned [RLK-ASYNC-5]. Cancelling the task
+    /// does not end the set-up or the wait.
     nonisolated(nonsending) public func start() async throws { try await resident.startInTask() }
 
-    /// The thread's loop; nil before `start` has returned, and if it has failed. It stays when the thread has ended.
+    /// The thread's loop; nil before `start` has returned, and if it has failed. It is still returned after the thread
+    /// has ended.
     public var loop: RunLoop? { resident.currentLoop }
 
     /// True from the return of `start` until the thread's loop has ended.
     public var isRunning: Bool { resident.isRunning }
 
-    /// As `performAsSource(in:block:onDrop:)` of its loop, in one mode [RLK-PERFORM-3]. A block for the default mode
-    /// that is accepted runs before a stop after due work [RLK-RESIDENT-16]; after `stop(.now)`, and of other modes,
-    /// what waits is released on the thread.
+    /// As `performAsSource(in:block:onDrop:)` of its loop, in one mode [RLK-PERFORM-3]. An accepted block for the
+    /// default mode runs before a later stop after due work [RLK-RESIDENT-16]. Blocks that wait at `stop(.now)`, or for
+    /// other modes at any stop, are released on the thread.
     ///
-    /// - Throws: A `RunLoopError`: `.notStarted`; `.loopEnded` from `stop` on: late work is refused [RLK-RESIDENT-1].
-    ///   `.forked`.
+    /// - Throws: A `RunLoopError`: `.notStarted`; `.loopEnded` once `stop` was called [RLK-RESIDENT-1]. `.forked`.
     public func perform(
       in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
     ) throws {
       try resident.perform(in: mode, block: block, onDrop: onDrop)
     }
 
-    /// Tells the thread to stop, and does not wait for it. `.now` may follow `.afterDueWork` [RLK-RESIDENT-39]; else
-    /// the first one counts. Nothing happens if it was not started, or has ended. While `setUp` runs it is kept for its
-    /// return [RLK-RESIDENT-8]. If the system refuses the thread, the stop is over with that start [RLK-RESIDENT-41].
+    /// Requests the thread's stop, and does not wait for it. `.now` may follow `.afterDueWork` [RLK-RESIDENT-39];
+    /// otherwise only the first request counts. The call has no effect before `start` and after the thread's end. A
+    /// stop that is requested while `setUp` runs takes effect when it has returned [RLK-RESIDENT-8]. If the system
+    /// cannot create the thread, the request does not apply to a later start [RLK-RESIDENT-41].
     ///
     /// - Re-entry: Allowed, also on the thread itself [RLK-RESIDENT-6]. - Blocks: No. - Complexity: O(1).
     public func stop(_ ending: Ending = .afterDueWork) { resident.stop(ending) }
 
-    /// Returns when the thread is over: its loop has ended, all that it held was released. At once if it was not
-    /// started.
+    /// Waits until the thread is over: its loop has ended, and everything that it retained was released. Returns at
+    /// once if the thread was not started.
     ///
-    /// Does not stop it. Any number of threads may wait, at any time [RLK-RESIDENT-20].
+    /// The call does not stop the thread. Any number of threads may wait, at any time [RLK-RESIDENT-20].
     /// - Parameter timeout: How long; zero or less: not at all; nil: for ever [RLK-VALUE-1].
     /// - Throws: A `RunLoopError`: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
     @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
     public func join(timeout: Duration? = nil) throws { try resident.join(Deadline(timeout)) }
 
-    /// As the synchronous form, and suspends the task until the thread is over [RLK-ASYNC-6].
+    /// As the synchronous form, but suspends the task until the thread is over [RLK-ASYNC-6].
     ///
     /// - Parameter timeout: How long; zero or less: not at all; nil: until the task is cancelled.
     /// - Throws: `CancellationError` if the task is cancelled, which does not stop the thread; else as the synchronous
