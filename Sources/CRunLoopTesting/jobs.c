@@ -10,7 +10,7 @@ static bool (*taker)(void *job);
 static enqueue_hook previous;
 
 static SWIFT_CC void offer(void *job, enqueue_original original) {
-    // The runtime reads the hook in no order: behind this, what was stored before it is seen.
+    // The runtime reads the hook without ordering. After this fence the thread sees what was stored before the hook.
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (__atomic_load_n(&taker, __ATOMIC_RELAXED)(job))
         return;
@@ -26,7 +26,7 @@ bool rlt_offer_jobs(bool (*take)(void *job)) {
         return false;
     __atomic_store_n(&taker, take, __ATOMIC_RELAXED);
     __atomic_store_n(&previous, swift_task_enqueueGlobal_hook, __ATOMIC_RELAXED);
-    // Other threads may enqueue: they see what is above.
+    // Other threads may enqueue jobs: when they see the hook, they see the stores above.
     __atomic_store_n(&swift_task_enqueueGlobal_hook, offer, __ATOMIC_RELEASE);
     return true;
 }

@@ -10,14 +10,14 @@ extension Turns {
     timer.keepsRunning = false
     do {
       try loop.add(timer, to: .common)
-      // A run in another mode counts as well.
+      // The time limit must also fire in the mode that runs now, if that is no common mode.
       if let mode = loop.currentMode, !loop.isCommonMode(mode) { try loop.add(timer, to: mode) }
     } catch {
       alarm.cancel()
       timer.invalidate()
       return nil
     }
-    // The loop alone holds the timer, and the timer the alarm: they go when the loop ends.
+    // Only the loop retains the timer, and only the timer retains the alarm: the end of the loop releases both.
     return { [weak alarm, weak timer] in
       alarm?.cancel()
       timer?.invalidate()
@@ -25,7 +25,7 @@ extension Turns {
   }
 }
 
-/// Rings once: when its time has come, or when the loop that would tell it has ended.
+/// Rings once: when its time has come, or when the loop of its timer has ended.
 private final class Alarm: Sendable {
   private let isOver = Atomic<Bool>(false)
   private let body: @Sendable () -> Void

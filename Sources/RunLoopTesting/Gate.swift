@@ -1,7 +1,7 @@
 import RunLoopKit
 
 extension VirtualTime {
-  /// A door that opens once and stays open: how participants wait for each other.
+  /// A gate opens once and stays open. Participants wait for each other by gates.
   public final class Gate: @unchecked Sendable {
     private let turns: Turns
     private var isOpen = false  // guarded by turns.lock
@@ -11,17 +11,19 @@ extension VirtualTime {
       self.turns = turns
     }
 
-    /// Opens it and lets all waiters run, each at its turn; nothing if it is open. Thread: any. Blocks: no.
+    /// Opens the gate and makes all waiters runnable, each at its turn. Does nothing if the gate is open.
+    ///
+    /// - Thread: Any. - Blocks: No.
     public func open() {
       turns.lock.withLock {
         isOpen = true
-        // One whose deadline has passed is in the queue already.
+        // A waiter whose deadline has passed is in the queue already.
         for waiter in waiters where waiter.wait != nil { turns.makeRunnable(waiter) }
         waiters = []
       }
     }
 
-    /// Waits until the gate is open or the clock has reached `deadline`; says whether it is open.
+    /// Waits until the gate is open or the clock has reached `deadline`; returns whether the gate is open.
     ///
     /// The calling thread becomes a participant.
     ///
@@ -40,7 +42,9 @@ extension VirtualTime {
     }
   }
 
-  /// A closed gate. Thread: any.
+  /// Makes a closed gate.
+  ///
+  /// - Thread: Any.
   public func makeGate() -> Gate {
     Gate(turns: turns)
   }

@@ -1,12 +1,12 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// The waits of the kit's threads for each other, in turn and on the virtual clock.
+/// The waits of RunLoopKit's threads for each other take turns and use the virtual clock.
 extension Turns: TurnTaking {
   func wait(on word: UInt, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool) {
     let participant = enterCurrentThread()
     lock.withLock {
-      // `wake` follows the change, and needs the lock.
+      // No wake is missed: the other thread changes the word first, and then calls `wake`, which needs the lock.
       guard isUnchanged() else { return }
       blockLocked(participant, Participant.Wait(word: word, deadline: deadline, purpose: purpose))
     }
@@ -34,7 +34,8 @@ extension Turns: TurnTaking {
 
   func threadWillStart() -> any ThreadPlace { Place(turns: self, participant: makePlace()) }
 
-  /// In the queue before the thread exists: its place does not depend on how fast the system starts it.
+  /// Puts a participant into the queue before its thread exists: its place must not depend on how fast the system
+  /// starts the thread.
   func makePlace() -> Participant {
     let participant = Participant(of: self)
     join(participant)

@@ -1,13 +1,13 @@
 import RunLoopKit
 
-/// What happens once, and what any thread can wait for: a participant by its own turns, of whatever virtual time it is,
-/// and another thread by the system's.
+/// An event that happens once, and for which any thread can wait. A participant waits by the turns of its own virtual
+/// time, every other thread by the system.
 final class Occasion: Sendable {
   private let word = FutexWord()
 
-  /// Lets all who wait go on, each at its turn. Thread: any. Blocks: no.
+  /// Wakes all waiters, each at its turn. Any thread may call it; it does not block.
   func happen() { _ = word.change(from: 0, to: 1) }
 
-  /// Returns at once when it has happened.
+  /// Returns at once if the event has happened.
   func wait(for purpose: String) { _ = word.wait(while: 0, .never, for: purpose) }
 }

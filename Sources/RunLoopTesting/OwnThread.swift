@@ -1,7 +1,7 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// A thread that runs what it is given, and the jobs of tasks that prefer it, one after the other.
+/// A thread that runs the closures of `call`, and the jobs of tasks that prefer this executor, one after the other.
 final class OwnThread: TaskExecutor, @unchecked Sendable {
   private let lock = TurnLock()
   /// Signalled with each piece of work, and at the end.
@@ -12,13 +12,13 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
   private var isOver = false
 
   private struct Piece {
-    /// Nil when it has run, with all that it held.
+    /// Nil when it has run: the thread then retains nothing of it.
     var body: (() -> Void)?
-    /// Threads that wait for the end.
+    /// Threads wait for it.
     let end: Occasion?
   }
 
-  /// What a call has come to: its thread fills it, its caller empties it.
+  /// The result of a call: the thread sets it, and the caller takes it.
   private final class Answer<R> {
     var result: Result<R, any Error>?
   }
@@ -45,17 +45,17 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
     add(Piece(body: { job.runSynchronously(on: self.asUnownedTaskExecutor()) }, end: nil))
   }
 
-  /// Waits for the machine's time that `body` takes; a participant of some virtual time passes its turn on meanwhile.
-  /// The own thread holds nothing of `body` then, nor of what it has returned.
+  /// Runs `body` on this thread and waits for it, in real time; a calling participant passes its turn on meanwhile.
+  /// Afterwards this thread retains nothing of `body`, nor of its result.
   func call<R>(_ body: @escaping () throws -> R) throws -> R {
     let (answer, end) = (Answer<R>(), Occasion())
     add(Piece(body: { answer.result = Result { try body() } }, end: end))
     end.wait(for: "the end of a virtual time (VirtualTime.run)")
-    // Set before the end.
+    // The thread has set the result before the end happened.
     return try answer.result.take()!.get()
   }
 
-  /// After what was added before. The thread holds nothing then, and is not waited for.
+  /// The thread ends when it has run what was added before, and then retains nothing. The call does not wait for that.
   func end() {
     lock.withLock { isOver = true }
     pthread_cond_signal(condition)
@@ -82,7 +82,7 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
 }
 
 private func ownThreadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  // The one reference that `init` has passed to pthread_create(3).
+  // Takes over the reference that `init` has passed to pthread_create(3).
   Unmanaged<OwnThread>.fromOpaque(argument!).takeRetainedValue().runPieces()
   return nil
 }

@@ -1,20 +1,20 @@
 internal import RunLoopLibc
 
-/// One thread that takes part. The turns hold it until it leaves. All fields are guarded by `Turns.lock`, except
-/// `looks`, `isAway` and `destructorRounds`: its thread's.
+/// One thread that takes part. The turns retain it until it leaves. `Turns.lock` guards all fields except `looks`,
+/// `isAway` and `destructorRounds`, which only its thread uses.
 final class Participant: @unchecked Sendable {
   let turns: Turns
-  /// Signalled when this participant gets the turn, or shall move the clock.
+  /// Signalled when this participant gets the turn, or has to move the clock.
   let condition: UnsafeMutablePointer<pthread_cond_t>
-  /// Happens when it leaves.
+  /// Happens when the participant leaves.
   let departure = Occasion()
-  /// What it is blocked in; nil while it can run.
+  /// The wait that blocks it; nil while it can run.
   var wait: Wait?
   /// It has left, and may come back.
   var isAway = false
-  /// Looks since it last blocked.
+  /// The number of its polls since it last blocked.
   var looks = 0
-  /// How often its thread's destructors have been called.
+  /// How often the system has called its thread's destructors.
   var destructorRounds = 0
   /// The system's number of its thread; 0 before the thread's first step.
   var threadID: Int32 = 0
@@ -26,7 +26,7 @@ final class Participant: @unchecked Sendable {
     /// The address of the number whose change ends the wait, or 0.
     var word: UInt = 0
     let deadline: UInt64
-    /// For a person.
+    /// For `description`, which a person reads.
     let purpose: String
   }
 
@@ -46,7 +46,7 @@ final class Participant: @unchecked Sendable {
   }
 }
 
-/// A mutex that condition variables can be used with.
+/// A mutex that works with condition variables.
 final class TurnLock: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -66,7 +66,7 @@ final class TurnLock: @unchecked Sendable {
     return body()
   }
 
-  /// Gives the lock up for the time of `body`. The caller holds it.
+  /// Releases the lock during `body`. The caller holds it.
   func withoutLock(_ body: () -> Void) {
     pthread_mutex_unlock(mutex)
     body()
@@ -76,7 +76,7 @@ final class TurnLock: @unchecked Sendable {
   /// The caller holds the lock.
   func wait(_ condition: UnsafeMutablePointer<pthread_cond_t>) { pthread_cond_wait(condition, mutex) }
 
-  /// The caller holds the lock. False: that much of the machine's time has passed.
+  /// The caller holds the lock. Returns false if the real time of `patience` has passed.
   func wait(_ condition: UnsafeMutablePointer<pthread_cond_t>, _ patience: Patience) -> Bool {
     var moment = timespec()
     clock_gettime(CLOCK_MONOTONIC, &moment)

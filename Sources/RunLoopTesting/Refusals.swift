@@ -1,8 +1,8 @@
 import RunLoopKit
 
 extension Turns {
-  /// A thread that takes part in these turns has no loop but theirs, and takes part in no others: else it would sleep
-  /// with the turn in its hand.
+  /// Ends the process if the calling thread has a loop of other turns, or takes part in other turns: the thread would
+  /// sleep while it holds the turn.
   func refuseOthers() {
     if let loop = RunLoop.existing, loop.turns !== self {
       let owner = loop.turns == nil ? "the system's clock and waits" : "the clock and the waits of another virtual time"

@@ -1,29 +1,30 @@
 import RunLoopKit
 
 extension VirtualTime {
-  /// Runs `body` in a virtual time of its own, on a thread of its own, and ends both. For tests, any number of them at
-  /// once.
+  /// Runs `body` in a new virtual time, on a new thread, and ends both. Any number of tests may call it at the same
+  /// time.
   ///
-  /// The body's thread is the first participant; `RunLoop.current` is its loop. When the body has returned, its loop is
-  /// ended as by the thread's end, and those who can go on without the clock go on. A participant that is left then is
-  /// an error: stop and `join` each thread that the body starts. The clock stands still for what is left.
+  /// The body's thread is the first participant; `RunLoop.current` is its loop. When the body has returned, its loop
+  /// ends as at the end of a thread. Then participants that can run without the clock run on; the clock stands still. A
+  /// participant that is left after that is an error: stop and `join` each thread that the body starts.
   ///
-  /// The calling task is suspended meanwhile, no thread of its pool is blocked, and the body is the task's: an
-  /// `#expect` in it belongs to the test that calls.
+  /// The calling task is suspended meanwhile and blocks no thread of its pool. The body runs as part of the task: an
+  /// `#expect` in it belongs to the calling test.
   ///
   /// - Parameters:
   ///   - start: The monotonic clock's first value. The boot-time clock shows the same until `suspend`, the wall clock a
   ///     fixed day.
   ///   - tick: How far each reading moves the clock. Zero makes every date exact; a real clock hardly ever shows the
   ///     same time twice, and a microsecond or less imitates that: what was due "now" a moment ago is in the past.
-  ///   - seed: Chooses who goes on where several could: among threads, and among jobs of one priority on a loop's
-  ///     executor [RLK-KERNEL-8]. Tasks and actors that prefer no executor, and that participants start or resume, run
-  ///     in this virtual time then, too, all on one thread. Nil: who came first goes on, and those tasks are reality.
-  ///   - whenIdle: What to do when nothing can ever happen by itself.
-  ///   - whenStuck: What to do when nothing goes on for a while of the machine's time.
+  ///   - seed: Decides which one continues where several could: among threads, and among jobs of one priority on a
+  ///     loop's executor [RLK-KERNEL-8]. With a seed, tasks and actors that prefer no executor, and that participants
+  ///     start or resume, also run in this virtual time, all on one thread. Nil: the first in line continues, and such
+  ///     tasks run outside of the virtual time.
+  ///   - whenIdle: What to do when all participants wait without a deadline.
+  ///   - whenStuck: What to do when no participant makes progress for some real time.
   ///   - body: Synchronous: a loop belongs to a thread.
   /// - Returns: What the body returns.
-  /// - Throws: What the body throws; else `ThreadsLeft`; `RunLoopError.system` if the system makes no thread.
+  /// - Throws: What the body throws; else `ThreadsLeft`; `RunLoopError.system` if the system cannot make a thread.
   /// - Thread: Any. - Blocks: No; it suspends the task.
   public static func run<R: Sendable>(
     startingAt start: RunLoop.Instant = VirtualTime.defaultStart, tick: Duration = .zero, seed: UInt64? = nil,
@@ -36,11 +37,12 @@ extension VirtualTime {
     return try await withTaskExecutorPreference(thread) { try time.callAndEnd(body) }
   }
 
-  /// The same for callers that are no task: the calling thread waits, with whatever loop and clock it has. A
-  /// participant of another virtual time passes its turn on meanwhile.
+  /// As the other `run`, for callers that are no task: the calling thread waits, and keeps its own loop and clock. If
+  /// it is a participant of another virtual time, it passes its turn on meanwhile.
   ///
   /// - Thread: Any.
-  /// - Blocks: Until the body has returned and its loop has ended. When it returns, nothing is held of the body.
+  /// - Blocks: Until the body has returned and its loop has ended. When the call returns, nothing of the body is
+  ///   retained.
   public static func run<R: Sendable>(
     startingAt start: RunLoop.Instant = VirtualTime.defaultStart, tick: Duration = .zero, seed: UInt64? = nil,
     whenIdle: IdlePolicy = .waitForReality, whenStuck: StuckPolicy = .report(after: .seconds(10)),
@@ -52,19 +54,19 @@ extension VirtualTime {
     return try thread.call { try time.callAndEnd(body) }
   }
 
-  /// Participants of a `run` that its body has left behind.
+  /// The error of a `run` whose body has returned while some of its threads still take part.
   public struct ThreadsLeft: Error, CustomStringConvertible {
     /// Each thread's number and name, and what it waits for.
     public let threads: [String]
 
-    /// All of them, and the remedy.
+    /// A text that names them all, and the remedy.
     public var description: String {
       "VirtualTime.run: the body has returned, and \(threads.count) of its threads still take\(threads.count == 1 ? "s" : "") part: "
         + threads.joined(separator: "; ") + ". Stop and join what the body starts"
     }
   }
 
-  /// On a thread without a loop, which has none after it.
+  /// The calling thread has no loop before the call and none after it.
   private func callAndEnd<R>(_ body: (VirtualTime) throws -> R) throws -> R {
     enter()
     var tasks: TaskThread?

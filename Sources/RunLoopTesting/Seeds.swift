@@ -1,8 +1,8 @@
 internal import RunLoopLibc
 
 extension VirtualTime {
-  /// Seeds for the cases of a test: 1 to `count`; or the only one that the environment's `RLK_SEED` names, to see one
-  /// case again.
+  /// Returns seeds for the cases of a test: 1 to `count`. To repeat one case, set the environment variable `RLK_SEED`:
+  /// then only that seed is returned.
   ///
   /// ```swift
   /// @Test(arguments: VirtualTime.seeds(100)) func transfersKeepTheSum(seed: UInt64) async throws {

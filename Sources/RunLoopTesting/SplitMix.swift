@@ -1,8 +1,8 @@
-/// A generator of numbers: the same ones for the same state.
+/// A generator of pseudo-random numbers: equal states generate equal numbers.
 struct SplitMix {
   var state: UInt64
 
-  /// 0 to `count - 1`, or 0.
+  /// Returns 0 to `count - 1`; 0 if `count` is less than 2.
   mutating func below(_ count: Int) -> Int { count < 2 ? 0 : Int(next() % UInt64(count)) }
 
   private mutating func next() -> UInt64 {

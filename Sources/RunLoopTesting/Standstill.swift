@@ -2,7 +2,7 @@ import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-/// How long nothing may go on, in the machine's time, and what happens then.
+/// How much real time may pass without progress, and what happens then.
 struct Patience: Sendable {
   let duration: Duration
   private let isFatal: Bool
@@ -14,7 +14,7 @@ struct Patience: Sendable {
     }
   }
 
-  /// At least one, and at most a day.
+  /// At least 1, and at most a day.
   var milliseconds: Int { Int(max(1, min(duration / .milliseconds(1), 86_400_000))) }
 
   func report(_ text: String) {
@@ -24,13 +24,13 @@ struct Patience: Sendable {
 }
 
 extension Turns {
-  /// A line for the clock and one for each participant. Lock held.
+  /// Returns a line for the clock and one for each participant. The caller holds the lock.
   func describeLocked() -> String {
     let lines = participants.map { "  \(describe($0))" }
     return (["  the clock shows \(Self.seconds(now)) s"] + lines).joined(separator: "\n")
   }
 
-  /// Lock held.
+  /// The caller holds the lock.
   func describe(_ participant: Participant) -> String { "\(participant.threadWords) \(state(of: participant))" }
 
   private func state(of participant: Participant) -> String {
@@ -49,7 +49,7 @@ extension Turns {
 }
 
 extension Participant {
-  /// `/proc/thread-self` is a link to `PID/task/TID`; 0 where there is none.
+  /// Reads the number from `/proc/thread-self`, a link to `PID/task/TID`; 0 if there is no /proc.
   static func callingThreadID() -> Int32 {
     var target = [CChar](repeating: 0, count: 64)
     let count = readlink("/proc/thread-self", &target, target.count - 1)
@@ -57,7 +57,7 @@ extension Participant {
     return text.split(separator: "/").last.flatMap { Int32($0) } ?? 0
   }
 
-  /// Its number and its name in the system's lists.
+  /// The thread's number and its name, as the system's tools show them.
   fileprivate var threadWords: String {
     guard threadID != 0 else { return "a thread that has not begun" }
     var name = [UInt8](repeating: 0, count: 64)

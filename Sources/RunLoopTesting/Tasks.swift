@@ -2,13 +2,13 @@ internal import CRunLoopTesting
 import RunLoopKit
 internal import RunLoopLibc
 
-/// The thread of a virtual time with a seed that runs what no executor of a loop does: tasks that prefer none, and
-/// actors that are pinned to nothing.
+/// A virtual time with a seed has such a thread. It runs what no executor of a loop runs: tasks that prefer no
+/// executor, and actors without an executor of their own.
 final class TaskThread: Sendable {
   private let thread: RunLoop.Thread
   private let turns: Turns
 
-  /// By a participant.
+  /// A participant calls it.
   init(of turns: Turns) throws {
     guard TaskThread.isOffered else {
       throw RunLoopError.system(ENOSYS, call: "swift_task_enqueueGlobal_hook", "this Swift runtime has no such hook")
@@ -19,19 +19,19 @@ final class TaskThread: Sendable {
     turns.setPool(thread.loop?.executor)
   }
 
-  /// What is enqueued from now on, the default executor runs.
+  /// From now on the default executor runs what is enqueued.
   func stop() {
     turns.setPool(nil)
     thread.stop(.now)
   }
 
-  /// By a participant.
+  /// A participant calls it.
   func join() throws { try thread.join() }
 
   private static let isOffered = rlt_offer_jobs(takeJob)
 }
 
-/// On whatever thread enqueues a job.
+/// The thread that enqueues a job calls it.
 private func takeJob(_ job: UnsafeMutableRawPointer?) -> Bool {
   guard let job, let pool = (Kernel.current?.turns as? Turns)?.jobPool else { return false }
   pool.enqueue(unsafeBitCast(job, to: UnownedJob.self))

@@ -17,17 +17,17 @@ extension VirtualTime {
       handle.withLock { if let handle = $0 { _ = pthread_detach(handle) } }
     }
 
-    /// Waits for the complete end of the thread, the destruction of its loop included. A second join returns at once.
+    /// Waits for the complete end of the thread, including the destruction of its loop. A second join returns at once.
     ///
     /// - Thread: Any but the thread itself. - Blocks: Virtually, by the calling thread's own clock and turns.
     public func join() {
       participant.departure.wait(for: "the end of a thread (VirtualTime.Thread.join)")
-      // The thread has passed its turn on with the last of its destructors, so what is still to be waited for is short.
+      // The thread has passed its turn on in the last of its destructors, so this wait is short.
       if let handle = handle.withLock({ $0.take() }) { pthread_join(handle, nil) }
     }
   }
 
-  /// Starts a thread that takes part; it runs when the turn comes to it, behind those that can run already.
+  /// Starts a thread that takes part. It gets the turn after the threads that can run already.
   ///
   /// - Precondition: The system can make one more thread.
   /// - Thread: Any. - Blocks: No.

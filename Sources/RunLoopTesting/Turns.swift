@@ -3,42 +3,43 @@ import RunLoopKit
 internal import RunLoopLibc
 internal import Synchronization
 
-/// Whose turn it is, and the clock.
+/// The turns of the participants, and the clock.
 ///
-/// At most one participant runs (`holder`). When it blocks it moves the turn on (`driveLocked`): to the next runnable
-/// one, else to a blocked one whose epoll descriptor has become readable, else the clock goes to the next deadline.
+/// At most one participant runs (`holder`). When it blocks it passes the turn on (`driveLocked`): to the next runnable
+/// participant, else to a blocked one whose epoll descriptor has become readable; else it moves the clock to the next
+/// deadline.
 final class Turns: @unchecked Sendable {
-  /// Guards everything below except `clock`; innermost, and never held in user code.
+  /// Guards everything below except `clock`. No other lock is taken while it is held, and no user code is called.
   let lock = TurnLock()
   var timers = VirtualTimers()
   private let clock: Atomic<UInt64>
   private let tick: UInt64
   private let idlePolicy: VirtualTime.IdlePolicy
   private let patience: Patience
-  /// What the choices follow from; nil: whoever has been able to run for longest is next.
+  /// The generator of the choices; nil: the participant that has been runnable for longest is next.
   private var choices: SplitMix?
-  /// Where the jobs run that would go to the default executor.
+  /// Runs the jobs that would go to the default executor.
   private var pool: RunLoop.Executor?
-  /// All who take part, in the order of their coming.
+  /// All participants, in the order of joining.
   private(set) var participants: [Participant] = []
   private(set) var holder: Participant?
   private var runnable: [Participant] = []  // first in, first out
   private var blocked: [Participant] = []  // in the order of blocking
   /// A thread is in `driveLocked`, perhaps without the lock.
   private var isDriving = false
-  /// Ends a wait for reality; made when first needed.
+  /// An eventfd that ends a wait for real events; made when first needed.
   private var interruption: Int32 = -1
-  /// The clock stands still from now on.
+  /// True when the clock stands still for good.
   private var isOver = false
-  /// Counts whatever goes on.
+  /// Counts each step of a participant or of the clock.
   private var progress: UInt64 = 0
-  /// What it was when a standstill was reported last.
+  /// The value of `progress` when a standstill was last reported.
   private var toldProgress: UInt64 = .max
 
-  /// A participant that has looked so often without blocking is spinning.
+  /// A participant that has polled so often without blocking is spinning.
   private static let looksPerInstant = 64
   private static let spinSleep: UInt64 = 500_000
-  /// The clock stays there: one that shows "never" reaches no deadline.
+  /// The clock stops at this value: `UInt64.max` means "never", and is no time.
   private static let lastMoment = UInt64.max - 1
   private static let lastDestructorRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
@@ -50,18 +51,18 @@ final class Turns: @unchecked Sendable {
     self.patience = patience
   }
 
-  deinit { closeInterruption() }  // no thread drives: participants retain the turns
+  deinit { closeInterruption() }  // no thread is in `driveLocked`: participants retain the turns
 
-  /// While no thread waits for a real event. Created again when one does.
+  /// No thread may be waiting for a real event. The next such wait creates the eventfd again.
   private func closeInterruption() {
     if interruption >= 0 { _ = rlc_kernel_default().pointee.close(nil, interruption) }
     interruption = -1
   }
 
-  /// The clock, in nanoseconds. Thread: any; no lock.
+  /// The clock, in nanoseconds. Any thread may read it without the lock.
   var now: UInt64 { clock.load(ordering: .acquiring) }
 
-  /// The same for users, whose reading moves it by a tick.
+  /// Reads the clock for a user: each such reading moves the clock by a tick.
   func readClock() -> UInt64 {
     guard tick != 0 else { return now }
     var seen = now
@@ -76,7 +77,7 @@ final class Turns: @unchecked Sendable {
 
   // MARK: Taking part
 
-  /// The calling thread's participant, of whatever turns. A thread takes part in one virtual time at a time.
+  /// The key of the calling thread's participant, of any turns. A thread takes part in one virtual time at a time.
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
     let status = pthread_key_create(&key, participantThreadEnds)
@@ -89,20 +90,20 @@ final class Turns: @unchecked Sendable {
     return own
   }
 
-  /// Also one that is away.
+  /// The calling thread's participant, even if it is away.
   private static var stored: Participant? {
-    // What `adopt` has retained, until the thread's end, or until the thread takes part in other turns.
+    // `adopt` has retained it until the thread ends or takes part in other turns.
     pthread_getspecific(key).map { Unmanaged<Participant>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// The thread becomes a participant, unless it is one. Its loop, if it has one, must be of these turns.
+  /// Makes the calling thread a participant, unless it is one. If the thread has a loop, that must be of these turns.
   func enterCurrentThread() -> Participant {
     if let participant = current { return participant }
     refuseOthers()
     if Kernel.current?.turns !== self { VirtualKernel.make(self).enter() }
     if let own = Turns.stored {
       if own.turns === self { return comeBack(own) }
-      // It takes part in others from now on: nobody can wait for it there any more.
+      // The thread leaves its former turns for good, so its departure there happens now.
       pthread_setspecific(Turns.key, nil)
       own.departure.happen()
       Unmanaged.passUnretained(own).release()
@@ -113,7 +114,7 @@ final class Turns: @unchecked Sendable {
     return participant
   }
 
-  /// The same one, since others may wait for its departure.
+  /// Uses the same participant again, because others may wait for its departure.
   private func comeBack(_ participant: Participant) -> Participant {
     participant.isAway = false
     join(participant)
@@ -129,7 +130,7 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// The thread of one that has joined was not made.
+  /// Removes a participant that has joined but whose thread could not be made.
   func forget(_ participant: Participant) {
     lock.withLock {
       runnable.removeAll { $0 === participant }
@@ -146,7 +147,7 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// A thread whose loop is of these turns keeps the kernel with it.
+  /// A thread with a loop of these turns keeps their kernel table, because its loop does.
   func leaveCurrentThread() {
     guard let participant = current else { return }
     if RunLoop.existing == nil { Kernel.leave() }
@@ -154,19 +155,19 @@ final class Turns: @unchecked Sendable {
     lock.withLock { end(participant) }
   }
 
-  /// Lock held.
+  /// The caller holds the lock.
   private func end(_ participant: Participant) {
     participants.removeAll { $0 === participant }
     if holder === participant { holder = nil }
     guard holder == nil, !isDriving else { return }
     driveLocked(as: nil)
-    // This thread cannot wait for reality: one that is blocked does it.
+    // The ending thread cannot wait for real events, so a blocked one has to.
     if holder == nil, !isDriving, let other = blocked.first { pthread_cond_signal(other.condition) }
   }
 
-  /// glibc calls destructors in up to four rounds as long as values are set anew. The third is behind the loop's own,
-  /// so that what a loop does at its thread's end is still done in turn; in the fourth ThreadSanitizer gives the thread
-  /// up.
+  /// glibc calls destructors in up to four rounds, while they set values again. The participant ends in the third
+  /// round. That is after the loop's own destructor, so that the loop still takes turns at its thread's end, and before
+  /// the fourth round, in which ThreadSanitizer gives the thread up.
   fileprivate func threadEnds(_ value: UnsafeMutableRawPointer) {
     let participant = Unmanaged<Participant>.fromOpaque(value)
     participant.takeUnretainedValue().destructorRounds += 1
@@ -180,20 +181,20 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// By a participant, the last one of what it has begun: the others go on until the clock would have to move, which
-  /// stands still from then on. Those that are left, in words.
+  /// Ends these turns. A participant calls it last: the others run on until the clock would have to move, and then the
+  /// clock stands still for good. Returns descriptions of the participants that are left.
   func finish() -> [String] {
     letOthersGoOn()
     let own = enterCurrentThread()
     return lock.withLock {
       isOver = true
-      // Not with the last reference, which the thread of the body holds until its end, behind the return of the run.
+      // Closed here and not in `deinit`: the body's thread holds the last reference, and ends after `run` has returned.
       if !isDriving { closeInterruption() }
       return participants.filter { $0 !== own }.map { describe($0) }
     }
   }
 
-  /// Until the clock would have to move.
+  /// Lets the other participants run until the clock would have to move.
   func letOthersGoOn() {
     block(
       enterCurrentThread(),
@@ -202,7 +203,7 @@ final class Turns: @unchecked Sendable {
 
   // MARK: Blocking
 
-  /// Blocks until what is waited for has come or the clock has reached the deadline, and until the turn comes.
+  /// Blocks until the awaited event has come or the clock has reached the deadline, and then until it gets the turn.
   func block(_ participant: Participant, _ wait: Participant.Wait) {
     lock.withLock { blockLocked(participant, wait) }
   }
@@ -226,12 +227,12 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// Makes all runnable who wait for this word. Lock held.
+  /// Makes all participants runnable that wait for this word. The caller holds the lock.
   func wakeLocked(_ word: UInt) {
     for waiter in blocked where waiter.wait?.word == word { makeRunnable(waiter) }
   }
 
-  /// Serves the timers that ticks have passed, before a look at the descriptors.
+  /// Fires the timers whose deadlines the ticks have passed, before a poll of the descriptors.
   func fireDueTimers() {
     guard tick != 0 else { return }  // else the clock never passes a deadline without serving it
     lock.withLock {
@@ -239,7 +240,7 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// Counts a wait that did not block; after too many at one instant it becomes a short sleep.
+  /// Counts a wait that did not block. After too many at one instant, the call sleeps for a short virtual time.
   func countLook() {
     guard let participant = current else { return }
     participant.looks += 1
@@ -248,7 +249,7 @@ final class Turns: @unchecked Sendable {
     block(participant, Participant.Wait(deadline: deadline, purpose: "a moment, since it spins"))
   }
 
-  /// Puts a new or blocked participant behind those that can run. Lock held.
+  /// Puts a new or blocked participant behind those that can run. The caller holds the lock.
   func makeRunnable(_ participant: Participant) {
     if participant.wait != nil {
       participant.wait = nil
@@ -265,10 +266,11 @@ final class Turns: @unchecked Sendable {
 
   // MARK: Choices
 
-  /// An index. Lock held.
+  /// Chooses an index. The caller holds the lock.
   func chooseLocked(among count: Int) -> Int { choices?.below(count) ?? 0 }
 
-  /// From now on the executor runs what participants enqueue for the default one; nil: that does.
+  /// Sets the executor that runs the jobs of participants for the default executor; nil: the default executor runs
+  /// them.
   func setPool(_ executor: RunLoop.Executor?) {
     let old = lock.withLock {
       defer { pool = executor }
@@ -281,14 +283,14 @@ final class Turns: @unchecked Sendable {
 
   // MARK: Passing the turn on
 
-  /// Gives the turn to a participant. `participant` is the calling thread's, and blocked, or nil: then this never
-  /// waits, and may leave the turn free.
+  /// Gives the turn to a participant. `participant` is the calling thread's, which is blocked. If it is nil, the call
+  /// never waits, and may leave the turn free.
   private func driveLocked(as participant: Participant?) {
     isDriving = true
     defer { isDriving = false }
     var hasReported = false
     while holder == nil {
-      if choices != nil, !runnable.isEmpty { _ = wakeReadyWaiters() }  // they could go on as well
+      if choices != nil, !runnable.isEmpty { _ = wakeReadyWaiters() }  // these are candidates too
       if !runnable.isEmpty {
         let next = runnable.remove(at: chooseLocked(among: runnable.count))
         holder = next
@@ -307,7 +309,7 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// An epoll descriptor can be polled itself: readable means that a wait would find an event.
+  /// Polls the epoll descriptors of the waiters: a readable one means that its wait would find an event.
   private func wakeReadyWaiters() -> Bool {
     let waiters = blocked.filter { $0.wait!.descriptor >= 0 }
     guard !waiters.isEmpty else { return false }
@@ -317,7 +319,8 @@ final class Turns: @unchecked Sendable {
     return true
   }
 
-  /// Goes to the next deadline and serves exactly one timer or one participant. False if there is none.
+  /// Moves the clock to the next deadline, and serves exactly one timer or participant there. Returns false if there is
+  /// no deadline.
   private func moveClock() -> Bool {
     if isOver { return false }
     let nextTimer = timers.next
@@ -343,7 +346,7 @@ final class Turns: @unchecked Sendable {
 
   // MARK: Reality
 
-  /// Waits, without the lock, for an event from outside on any of the blocked participants' descriptors.
+  /// Waits, without the lock, for a real event on a descriptor of any blocked participant.
   private func waitForReality() {
     if interruption < 0 { interruption = rlc_kernel_default().pointee.eventfd_create(nil) }
     var entries = blocked.filter { $0.wait!.descriptor >= 0 }
@@ -357,7 +360,7 @@ final class Turns: @unchecked Sendable {
     _ = read(interruption, &count, 8)
   }
 
-  /// Nothing has gone on for as long as the patience is: said once. Lock held.
+  /// Reports, once, that no progress was made for the time of `patience`. The caller holds the lock.
   private func standstill(since seen: UInt64) {
     guard seen == progress, toldProgress != progress, !isOver else { return }
     toldProgress = progress
@@ -365,7 +368,7 @@ final class Turns: @unchecked Sendable {
     lock.withoutLock { patience.report(text) }
   }
 
-  /// Something changed that a wait for reality does not see. Lock held.
+  /// Ends a wait for real events, which does not see a change in these turns. The caller holds the lock.
   func interrupt() {
     var one: UInt64 = 1
     if isDriving, interruption >= 0 { _ = write(interruption, &one, 8) }
@@ -374,6 +377,6 @@ final class Turns: @unchecked Sendable {
 
 private func participantThreadEnds(_ value: UnsafeMutableRawPointer?) {
   guard let value else { return }
-  // What `adopt` has retained, until `leave`.
+  // `adopt` has retained it.
   Unmanaged<Participant>.fromOpaque(value).takeUnretainedValue().turns.threadEnds(value)
 }

@@ -2,10 +2,11 @@ import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-/// The kernel table with the clock, the timer descriptors and the waits replaced. All else is the C library's, which
-/// needs no context: the table's is its `Turns`.
+/// The kernel table of a virtual time: it replaces the clock, the timer descriptors and the waits. All other entries
+/// call the C library and need no context, so the table's context is its `Turns`.
 enum VirtualKernel {
-  /// The virtual wall clock is that much ahead of the monotonic one at first: 2001-01-01 plus the start value.
+  /// At first the virtual wall clock is this much ahead of the monotonic clock: it shows 2001-01-01 plus the start
+  /// value.
   static let realtimeOffset: Int64 = 978_307_200_000_000_000
 
   static func make(_ turns: Turns) -> Kernel {
@@ -21,7 +22,7 @@ enum VirtualKernel {
 }
 
 extension Turns {
-  /// What `VirtualKernel.make` has put there; the kernel holds it.
+  /// The turns that `VirtualKernel.make` has made the context. The `Kernel` retains them.
   fileprivate static func of(_ context: UnsafeMutableRawPointer?) -> Turns {
     Unmanaged<Turns>.fromOpaque(context!).takeUnretainedValue()
   }

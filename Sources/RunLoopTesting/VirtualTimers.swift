@@ -1,19 +1,19 @@
 import CRunLoopCore
 internal import RunLoopLibc
 
-/// The timer descriptors: eventfds to which the clock writes when it passes their deadlines; and what the other clocks
-/// show while the monotonic one shows something. Guarded by `Turns.lock`.
+/// The timer descriptors, which are eventfds: the clock writes to one when it passes its deadline. Also the offsets of
+/// the other clocks from the monotonic one. Guarded by `Turns.lock`.
 struct VirtualTimers {
   struct Armed {
     let fd: Int32
-    /// On the monotonic clock, as the others stand now.
+    /// On the monotonic clock, by the present offsets.
     let deadline: UInt64
   }
 
   private struct Entry {
     let fd: Int32
     let clock: rlc_clock
-    /// On its clock.
+    /// On the clock `clock`.
     let deadline: UInt64
     let sequence: UInt64
   }
@@ -21,12 +21,12 @@ struct VirtualTimers {
   private var armed: [Entry] = []  // few: some per loop that is running
   private var clocks: [Int32: rlc_clock] = [:]
   private var sequence: UInt64 = 0
-  /// How far the boot-time clock is ahead of the monotonic one: suspended time.
+  /// How far the boot-time clock is ahead of the monotonic clock: the suspended time.
   private var suspended: Int64 = 0
-  /// The same of the wall clock.
+  /// How far the wall clock is ahead of the monotonic clock.
   private var wallOffset = VirtualKernel.realtimeOffset
 
-  /// How far the clock is ahead of the monotonic one.
+  /// How far a clock is ahead of the monotonic clock.
   func offset(of clock: rlc_clock) -> Int64 {
     switch clock {
     case RLC_CLOCK_BOOTTIME: suspended
@@ -35,7 +35,7 @@ struct VirtualTimers {
     }
   }
 
-  /// The earliest; among equal ones the one armed first.
+  /// The timer with the earliest deadline; among equal deadlines, the timer that was armed first.
   var next: Armed? {
     let first = armed.min { (deadline(of: $0), $0.sequence) < (deadline(of: $1), $1.sequence) }
     return first.map { Armed(fd: $0.fd, deadline: deadline(of: $0)) }
@@ -45,8 +45,8 @@ struct VirtualTimers {
 
   mutating func register(_ fd: Int32, clock: rlc_clock) { clocks[fd] = clock }
 
-  /// Arms anew or, with `UInt64.max`, disarms. The deadline is on the descriptor's clock, `now` on the monotonic one.
-  /// An expiry that was not read yet is erased, as timerfd_settime(2) does.
+  /// Arms a descriptor again or, with `UInt64.max`, disarms it. The deadline is on the descriptor's clock, `now` on the
+  /// monotonic one. Erases an expiry that was not read yet, as timerfd_settime(2) does.
   mutating func set(_ fd: Int32, to deadline: UInt64, now: UInt64) {
     disarm(fd)
     var expiries: UInt64 = 0
@@ -62,7 +62,7 @@ struct VirtualTimers {
     expire(timer.fd)
   }
 
-  /// The machine was suspended for a while: all clocks have gone on but the monotonic one.
+  /// Advances all clocks but the monotonic one: the machine was suspended.
   mutating func suspend(for duration: UInt64, now: UInt64) {
     suspended = suspended.later(by: duration)
     wallOffset = wallOffset.later(by: duration)
@@ -74,14 +74,14 @@ struct VirtualTimers {
     wallClockChanged(now: now)
   }
 
-  /// TFD_TIMER_CANCEL_ON_SET: all timers on the wall clock become readable, and stay armed; what its jump has passed
-  /// expires.
+  /// Makes all timers on the wall clock readable, and leaves them armed, as TFD_TIMER_CANCEL_ON_SET does. Timers whose
+  /// deadlines have now passed expire.
   private mutating func wallClockChanged(now: UInt64) {
     for entry in armed where entry.clock == RLC_CLOCK_REALTIME { expire(entry.fd) }
     while let timer = next, timer.deadline <= now { fire(timer) }
   }
 
-  /// The descriptor is about to be closed.
+  /// Forgets a descriptor that is about to be closed.
   mutating func forget(_ fd: Int32) {
     disarm(fd)
     clocks[fd] = nil

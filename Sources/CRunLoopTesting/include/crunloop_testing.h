@@ -1,6 +1,7 @@
 #pragma once
 #include <stdbool.h>
 
-/// Offers each job that is about to go to the default executor of Swift Concurrency to `take` first, on the thread that
-/// enqueues it; true: it is taken. For the whole process, once. False if the Swift runtime has no such hook.
+/// Makes the Swift runtime offer each job for the default executor of Swift Concurrency to `take` first, on the thread
+/// that enqueues the job. `take` returns true if it takes the job. The call is for the whole process; make it once.
+/// Returns false if the Swift runtime has no such hook.
 bool rlt_offer_jobs(bool (*take)(void *job));
