@@ -1,7 +1,7 @@
 package import CRunLoopKit
 internal import RunLoopKit
 
-// The body of <runloopkit/diagnostics.h>; what it promises stands there.
+// The function of <runloopkit/diagnostics.h>, where its contract stands.
 
 @c @implementation
 package func rlk_set_diagnostics(_ given: UnsafePointer<rlk_diagnostics>!) -> Int32 {

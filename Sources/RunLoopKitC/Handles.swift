@@ -1,33 +1,34 @@
 internal import CRunLoopKit
 internal import RunLoopKit
 
-// References as C holds them. A handle is the address of the object: the same object has the same handle.
+// Handles: the references that C holds. A handle is the address of the object: the same object has the same handle.
 
-/// A reference that is the caller's: a release function gives it back.
+/// Returns a handle that the caller owns: a release function gives it back.
 func owned(_ object: some AnyObject) -> OpaquePointer { OpaquePointer(Unmanaged.passRetained(object).toOpaque()) }
 
-/// A handle that is the caller's for as long as somebody else holds the object.
+/// Returns a borrowed handle: valid while others retain the object.
 @inline(__always)
 func borrowed(_ object: some AnyObject) -> OpaquePointer { OpaquePointer(Unmanaged.passUnretained(object).toOpaque()) }
 
-/// What a handle stands for. Of an item the kind is looked at: nil for one of another kind.
+/// Returns the object of a handle; nil for NULL. It does not check the type.
 @inline(__always)
 func object<Object: AnyObject>(_ handle: OpaquePointer?, as type: Object.Type = Object.self) -> Object? {
   guard let handle else { return nil }
-  // Made by `owned` or `borrowed`, which is the caller's part of the contract.
+  // The contract obliges the caller to pass a handle that `owned` or `borrowed` has made.
   return Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).takeUnretainedValue()
 }
 
+/// Returns the item of a handle; nil for NULL, and for an item of another kind.
 @inline(__always)
 func item<Kind: RunLoop.Item>(_ handle: OpaquePointer?, as kind: Kind.Type) -> Kind? {
   object(handle, as: RunLoop.Item.self) as? Kind
 }
 
-/// NULL: the calling thread's.
+/// Returns the loop of a handle; for NULL the calling thread's loop.
 @inline(__always)
 func loop(_ handle: OpaquePointer?) -> RunLoop { object(handle) ?? RunLoop.current }
 
-/// Counts one more reference, and answers the same handle.
+/// Counts one more reference, and returns the same handle.
 func retain(_ handle: OpaquePointer?, _ type: (some AnyObject).Type) -> OpaquePointer? {
   object(handle, as: type).map { owned($0) }
 }
@@ -37,7 +38,7 @@ func release<Object: AnyObject>(_ handle: OpaquePointer?, _ type: Object.Type) {
   Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).release()
 }
 
-/// The name of a mode; nil if it is no UTF-8.
+/// Returns the mode with a name; nil if the name is no UTF-8.
 @inline(__always)
 func mode(_ name: UnsafePointer<CChar>?) -> RunLoop.Mode? {
   guard let name else { return .default }
@@ -46,7 +47,7 @@ func mode(_ name: UnsafePointer<CChar>?) -> RunLoop.Mode? {
 
 /// A structure that begins with its size (decision 0025).
 protocol Sized {
-  /// Of version 0.1, whatever was appended since: no host gives less.
+  /// The size in version 0.1, without what was appended since: every host has at least this.
   static var firstSize: UInt { get }
 }
 
@@ -64,7 +65,8 @@ extension rlk_port_options: Sized { static var firstSize: UInt { 56 } }
 extension rlk_sender: Sized { static var firstSize: UInt { 24 } }
 extension rlk_diagnostics: Sized { static var firstSize: UInt { 40 } }
 
-/// How many bytes of what this version knows a structure has; nil if it is shorter than in version 0.1.
+/// Returns how many of the bytes that this version knows a host's structure has; nil if it is shorter than in version
+/// 0.1.
 @inline(__always)
 func knownSize<Options: Sized>(_ pointer: UnsafePointer<Options>) -> Int? {
   let size = UnsafeRawPointer(pointer).load(as: UInt.self)
@@ -72,8 +74,8 @@ func knownSize<Options: Sized>(_ pointer: UnsafePointer<Options>) -> Int? {
   return min(Int(clamping: size), MemoryLayout<Options>.size)
 }
 
-/// What C gives, as this version knows it: a member that an older host does not have is 0, one that a newer host has
-/// beyond it is ignored.
+/// Copies a host's structure in the form of this version. Members that an older host does not have are 0; members that
+/// only a newer host has are ignored.
 @inline(__always)
 func options<Options: Sized>(_ pointer: UnsafePointer<Options>?) -> Options? {
   guard let pointer, let size = knownSize(pointer) else { return nil }
@@ -88,7 +90,7 @@ func options<Options: Sized>(_ pointer: UnsafePointer<Options>?) -> Options? {
 
 // MARK: After fork(2)
 
-/// Changes a loop: an error if it has ended, or if this process has inherited it.
+/// Changes a loop; returns an error if it has ended, or if this process has inherited it.
 @inline(__always)
 func changing(_ handle: OpaquePointer?, _ change: (RunLoop) -> Void) -> Int32 {
   let loop = loop(handle)
@@ -98,7 +100,7 @@ func changing(_ handle: OpaquePointer?, _ change: (RunLoop) -> Void) -> Int32 {
   return 0
 }
 
-/// Changes an item, valid or not: an error if this process has inherited it.
+/// Changes an item, valid or not; returns an error if this process has inherited it.
 @inline(__always)
 func changing(_ item: RunLoop.Item, _ change: () -> Void) -> Int32 {
   guard !item.isForked else { return Status.forked }
@@ -106,7 +108,7 @@ func changing(_ item: RunLoop.Item, _ change: () -> Void) -> Int32 {
   return 0
 }
 
-/// Why an item cannot be changed any more; 0 if it can.
+/// Returns the error of an item that can no longer be changed; 0 if it can be changed.
 @inline(__always)
 func end(of item: RunLoop.Item) -> Int32 {
   if item.isForked { return Status.forked }
@@ -115,7 +117,7 @@ func end(of item: RunLoop.Item) -> Int32 {
 
 // MARK: Texts
 
-/// As snprintf(3): the length of the whole text. What is cut off begins with a whole character.
+/// Copies a text as snprintf(3) does, and returns the length of the whole text. Cuts between characters only.
 func copy(_ text: String, to buffer: UnsafeMutablePointer<CChar>?, _ size: Int) -> Int32 {
   guard buffer != nil || size == 0 else { return Status.invalid }
   var text = text

@@ -1,15 +1,16 @@
 internal import CRunLoopKit
 internal import RunLoopKit
 
-/// A function of C with its context, as a closure holds them. The context ends when the last closure that has it does,
-/// which is when nothing can call it any more.
+/// A C function with its context, retained by closures. When the last closure is released, nothing can call the
+/// function any more, and the context is released.
 final class Held<Function>: @unchecked Sendable {
   private let function: Function
   let context: UnsafeMutableRawPointer?
-  /// Changed by who has made it, before anybody else has it or after nobody has it any more.
+  /// Only the thread that creates the object changes it: before other threads have the object, or when none has it any
+  /// more.
   private var release: rlk_release_fn?
 
-  /// - Parameter retain: What it returns takes the context's place.
+  /// - Parameter retain: Its result replaces the context.
   init(
     _ function: Function, _ context: UnsafeMutableRawPointer?, _ release: rlk_release_fn?, retain: rlk_retain_fn? = nil
   ) {
@@ -19,8 +20,8 @@ final class Held<Function>: @unchecked Sendable {
     RaceDetector.handOver(self)
   }
 
-  /// Calls the function, as `body` does. What was handed over with it, and with the object that it is called of, comes
-  /// before; and what it does before the end of both.
+  /// Calls `body` with the function. To ThreadSanitizer, what was handed over with the function and with `object`
+  /// happens before the call, and the call happens before the end of both.
   @inline(__always)
   func call<R>(of object: AnyObject? = nil, _ body: (Function, UnsafeMutableRawPointer?) -> R) -> R {
     RaceDetector.takeOver(self)
@@ -32,7 +33,7 @@ final class Held<Function>: @unchecked Sendable {
     return body(function, context)
   }
 
-  /// A call that has failed leaves the context to the caller.
+  /// For a call that has failed: the caller keeps the context.
   func giveBack() { release = nil }
 
   deinit {
@@ -45,12 +46,12 @@ final class Held<Function>: @unchecked Sendable {
 // MARK: The words of a context
 
 extension Held {
-  /// What an item is for, in the words of its host; nil without words.
+  /// Returns the host's description of the context; nil if the host gives none.
   func described(_ describe: rlk_describe_fn?) -> ContextWords? {
     describe.map { describe in ContextWords { [weak self] in self?.words(describe) ?? "" } }
   }
 
-  /// Asked for twice if they are longer than expected.
+  /// Calls the host's function again if its text does not fit.
   private func words(_ describe: rlk_describe_fn) -> String {
     var room = 128
     while true {
@@ -65,13 +66,13 @@ extension Held {
   }
 }
 
-/// The words of a context, which they do not keep.
+/// The host's description of a context. Does not retain the context.
 struct ContextWords: CustomStringConvertible, Sendable {
   fileprivate let words: @Sendable () -> String
   var description: String { words() }
 }
 
-/// What `body` returns. If it fails, the context is still the caller's.
+/// Returns what `body` returns. If it fails, the caller keeps the context.
 @inline(__always)
 func handingOver<Function>(_ held: Held<Function>, _ body: (Held<Function>) throws -> Int32) -> Int32 {
   let status = Status.of { try body(held) }

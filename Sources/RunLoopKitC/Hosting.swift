@@ -1,7 +1,7 @@
 package import CRunLoopKit
 internal import RunLoopKit
 
-// The bodies of <runloopkit/host.h>; what they promise stands there.
+// The functions of <runloopkit/host.h>, where their contracts stand.
 
 @c @implementation
 package func rlk_loop_host_descriptor(
@@ -70,7 +70,7 @@ package func rlk_loop_read_statistics(
     timers_fired: UInt64(counted.timersFired), sources_performed: UInt64(counted.sourcesPerformed),
     port_callouts: UInt64(counted.portCallouts), blocks_performed: UInt64(counted.blocksPerformed),
     busy_time_ns: counted.busyTime.nanosecondsRoundedUp, sleep_time_ns: counted.sleepTime.nanosecondsRoundedUp)
-  // As far as the host has room.
+  // Only the members for which the host has room.
   withUnsafeBytes(of: figures) {
     UnsafeMutableRawBufferPointer(start: ret_statistics, count: size).copyMemory(from: .init(rebasing: $0.prefix(size)))
   }

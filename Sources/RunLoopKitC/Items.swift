@@ -1,7 +1,7 @@
 package import CRunLoopKit
 internal import RunLoopKit
 
-// The bodies of <runloopkit/item.h>; what they promise stands there.
+// The functions of <runloopkit/item.h>, where their contracts stand.
 
 @c @implementation
 package func rlk_item_retain(_ item: OpaquePointer!) -> OpaquePointer! { retain(item, RunLoop.Item.self) }
@@ -88,13 +88,13 @@ package func rlk_observer_create(
 
 // MARK: Signalled sources
 
-/// The functions that make two contexts equal.
+/// The identity of a context, by the host's functions for equality and hash numbers.
 private struct ContextIdentity: Hashable, @unchecked Sendable {
   let equal: rlk_equal_fn
   let hash: rlk_hash_fn
   let held: Held<rlk_source_fn>
 
-  /// Contexts of different functions are of different types.
+  /// Contexts with different functions have different types, and so are not equal.
   static func == (a: ContextIdentity, b: ContextIdentity) -> Bool {
     unsafeBitCast(a.equal, to: UInt.self) == unsafeBitCast(b.equal, to: UInt.self)
       && a.equal(a.held.context, b.held.context)
@@ -111,8 +111,8 @@ package func rlk_source_create(
   guard (given.equal == nil) == (given.hash == nil) else { return Status.invalid }
   let held = Held(perform, given.context, given.release, retain: given.retain)
   var hooks = RunLoop.Source.Hooks()
-  // Not by a function that is given them: its type would be written into the module without a name, and
-  // swift-symbolgraph-extract (6.3) crashes at that.
+  // Not by a helper function with the C function as its parameter: the module would contain that type without a name,
+  // on which swift-symbolgraph-extract (6.3) crashes.
   if let schedule = given.schedule {
     hooks.schedule = { loop, mode in mode.rawValue.withCString { schedule(borrowed(loop), $0, held.context) } }
   }

@@ -1,7 +1,7 @@
 package import CRunLoopKit
 internal import RunLoopKit
 
-// The bodies of <runloopkit/loop.h>; what they promise stands there.
+// The functions of <runloopkit/loop.h>, where their contracts stand.
 
 @c @implementation
 package func rlk_now(_ clock: rlk_clock) -> UInt64 {

@@ -2,16 +2,17 @@ package import CRunLoopKit
 internal import RunLoopKit
 internal import RunLoopLibc
 
-// The bodies of the first part of <runloopkit/port.h>: messages; what they promise stands there.
+// The functions of the first part of <runloopkit/port.h>, messages. Their contracts stand there.
 
-/// A message as C holds it.
+/// The object of a message's handle.
 final class HeldMessage: Sendable {
   let message: RunLoop.Message
 
   init(_ message: RunLoop.Message) { self.message = message }
 }
 
-/// What a message has in common with those who share its bytes. The memory is not Swift's: there may be too little.
+/// The bytes of a message, shared by all that use them. The memory comes from malloc(3), which, unlike Swift's
+/// allocation, can fail.
 private final class CopiedBytes {
   private let memory: UnsafeMutableRawPointer
 
@@ -19,7 +20,7 @@ private final class CopiedBytes {
 
   deinit { free(memory) }
 
-  /// Nil: no memory.
+  /// Returns nil if there is no memory.
   static func copy(_ bytes: UnsafeRawBufferPointer) -> RunLoop.Message.Bytes? {
     guard bytes.count > 0 else { return RunLoop.Message.Bytes() }
     guard let memory = malloc(bytes.count) else { return nil }
@@ -30,7 +31,7 @@ private final class CopiedBytes {
 }
 
 extension rlk_message_options {
-  /// Why the message cannot be; 0 if it can, but for its memory.
+  /// Returns the error in the options; 0 if there is none. Memory for the message may still be missing.
   fileprivate var fault: Int32 {
     guard reserved == 0, bytes != nil || byte_count == 0 else { return Status.invalid }
     // A size_t that is too large for Int is negative here.
@@ -45,7 +46,7 @@ extension rlk_message_options {
     return numbers.allSatisfy { fcntl($0, F_GETFD) >= 0 } ? 0 : -EBADF
   }
 
-  /// Of one that can be. The descriptors are the message's from now on.
+  /// Makes the message from options without a fault. The message now owns the descriptors.
   fileprivate func message(with bytes: RunLoop.Message.Bytes) throws -> RunLoop.Message {
     var components: [RunLoop.Message.Component] = byte_count > 0 ? [.bytes(bytes)] : []
     for index in 0..<descriptor_count { components.append(.descriptor(try .init(owning: descriptors[index]))) }
@@ -84,7 +85,7 @@ package func rlk_message_id(_ message: OpaquePointer!) -> UInt32 {
 }
 
 extension RandomAccessCollection where Index == Int {
-  /// Nil: there is no such element. A size_t that is too large for Int is negative here.
+  /// Returns nil if there is no such element. A size_t that is too large for Int is negative here.
   fileprivate func element(_ index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
 }
 
@@ -147,7 +148,7 @@ package func rlk_message_sender(_ message: OpaquePointer!, _ ret_sender: UnsafeM
   guard let sender = held.message.sender else { return Status.gone }
   let known = rlk_sender(
     size: size, process_id: sender.processID, user_id: sender.userID, group_id: sender.groupID, reserved: 0)
-  // As far as the host has room.
+  // Only the members for which the host has room.
   withUnsafeBytes(of: known) {
     UnsafeMutableRawBufferPointer(start: ret_sender, count: size).copyMemory(from: .init(rebasing: $0.prefix(size)))
   }

@@ -1,9 +1,10 @@
 package import CRunLoopKit
 internal import RunLoopKit
 
-// The bodies of <runloopkit/perform.h>; what they promise stands there.
+// The functions of <runloopkit/perform.h>, where their contracts stand.
 
-/// Nil if one of them is no UTF-8, or if they are more than there can be: a size_t that is negative as Int.
+/// Returns the modes with these names; nil if one of them is no UTF-8, or if `count`, a size_t, is too large for Int
+/// and so is negative.
 func namedModes(_ names: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int) -> [RunLoop.Mode]? {
   guard count >= 0 else { return nil }
   guard let names, count > 0 else { return [] }
@@ -15,12 +16,12 @@ func namedModes(_ names: UnsafePointer<UnsafePointer<CChar>?>?, _ count: Int) ->
   return modes
 }
 
-/// Work as C has described it.
+/// The work that an `rlk_work` describes.
 struct Work {
   let modes: RunLoop.NamedModes
   let held: Held<rlk_perform_fn>
 
-  /// Nil if C has described it wrongly: the context is still the caller's then.
+  /// Nil if the structure is invalid; the caller then keeps the context.
   init?(_ given: UnsafePointer<rlk_work>?, inOneMode: Bool = false) {
     guard let given = options(given), let perform = given.perform else { return nil }
     guard !inOneMode || given.mode_count <= 1 else { return nil }
@@ -29,7 +30,7 @@ struct Work {
     held = Held(perform, given.context, given.release)
   }
 
-  /// Runs the function, when the loop calls the answer.
+  /// The block that the loop calls: it runs the function.
   var block: @Sendable () -> Void {
     { [held] in held.call { $0($1) } }
   }
@@ -41,7 +42,7 @@ package func rlk_loop_perform(
   _ context: UnsafeMutableRawPointer!
 ) -> Int32 {
   guard let given = perform, let mode = mode(name) else { return Status.invalid }
-  // The caller's word: the function may be called with the context on the loop's thread.
+  // The contract allows calling the function with its context on the loop's thread.
   nonisolated(unsafe) let (perform, context) = (given, context)
   let loop = loop(handle)
   RaceDetector.handOver(loop)

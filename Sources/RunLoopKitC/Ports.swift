@@ -2,9 +2,9 @@ package import CRunLoopKit
 internal import RunLoopKit
 internal import RunLoopPorts
 
-// The bodies of the second part of <runloopkit/port.h>: ports and rights; what they promise stands there.
+// The functions of the second part of <runloopkit/port.h>, ports and rights. Their contracts stand there.
 
-/// A right as C holds it. The right to one answer is given up with the last of those who hold it.
+/// The object of a right's handle. When the last reference of a right to one answer is released, the right is given up.
 final class HeldRight: Sendable {
   let right: RunLoop.Port.SendRight
 
@@ -13,7 +13,7 @@ final class HeldRight: Sendable {
 
 // MARK: Ports
 
-/// A size_t; 0: as it is without one.
+/// Converts a size_t; 0 means `usual`.
 private func size(_ given: Int, or usual: Int) -> Int { given == 0 ? usual : given < 0 ? .max : given }
 
 @c @implementation

@@ -3,7 +3,7 @@ internal import RunLoopEvents
 internal import RunLoopKit
 internal import RunLoopLibc
 
-// The bodies of <runloopkit/source.h>; what they promise stands there.
+// The functions of <runloopkit/source.h>, where their contracts stand.
 
 @c @implementation
 package func rlk_descriptor_create(

@@ -2,8 +2,8 @@ internal import RunLoopKit
 internal import RunLoopLibc
 internal import RunLoopPorts
 
-/// What functions return: a value that is not negative, or a negated errno number. Each constant of `RunLoopError` in
-/// RunLoopKit and RunLoopPorts has its number here [RLK-C-26].
+/// The results of functions: a value that is not negative, or a negated errno number. Each constant of `RunLoopError`
+/// in RunLoopKit and RunLoopPorts has its number here [RLK-C-26].
 package enum Status {
   static let invalid = -EINVAL
   static let overflow = -EOVERFLOW
@@ -11,7 +11,7 @@ package enum Status {
   static let gone = -ENOENT
   static let forked = -ECHILD
 
-  /// The errors of the module's own domain, by their code.
+  /// The numbers of the errors in RunLoopKit's own domain, by code.
   private static let ofCode: [Int32: Int32] = [
     RunLoopError.wrongThread.code: -EPERM,
     RunLoopError.loopEnded.code: -ESHUTDOWN,
@@ -33,7 +33,7 @@ package enum Status {
     RunLoopError.tooManyDescriptors.code: -ETOOMANYREFS,
   ]
 
-  /// Those of named ports, likewise.
+  /// The numbers of the errors of named ports, by code.
   private static let ofPortCode: [Int32: Int32] = [
     RunLoopError.nameTaken.code: -EADDRINUSE,
     RunLoopError.noSuchPort.code: -ENOENT,
@@ -41,7 +41,7 @@ package enum Status {
     RunLoopError.refused.code: -EACCES,
   ]
 
-  /// Never 0: an error that has no number here is -EIO.
+  /// Returns the number of an error, never 0: -EIO if the error has no number here.
   package static func of(_ error: any Error) -> Int32 {
     guard let error = error as? RunLoopError else { return -EIO }
     if let errno = error.errno { return errno > 0 ? -errno : -EIO }
@@ -52,7 +52,7 @@ package enum Status {
     }
   }
 
-  /// What the body returns, or its error.
+  /// Returns what the body returns, or the number of its error.
   @inline(__always)
   static func of(_ body: () throws -> Int32) -> Int32 {
     do { return try body() } catch { return of(error) }
@@ -60,14 +60,14 @@ package enum Status {
 }
 
 extension Bool {
-  /// As C has it.
+  /// 1 for true and 0 for false, as C functions return it.
   var inC: Int32 { self ? 1 : 0 }
 }
 
 extension Duration {
-  /// The largest number of nanoseconds is longer than any time.
+  /// Converts nanoseconds from C. `UInt64.max`, which means no limit, is longer than any real time.
   init(inC nanoseconds: UInt64) { self = .nanoseconds(nanoseconds) }
 }
 
-/// A time limit; nil: none.
+/// Converts a time limit from C; nil: no limit.
 func limit(_ nanoseconds: UInt64) -> Duration? { nanoseconds == .max ? nil : Duration(inC: nanoseconds) }

@@ -1,7 +1,7 @@
 package import CRunLoopKit
 internal import RunLoopKit
 
-// The bodies of <runloopkit/thread.h>; what they promise stands there.
+// The functions of <runloopkit/thread.h>, where their contracts stand.
 
 @c @implementation
 package func rlk_thread_create(

@@ -1,7 +1,7 @@
 package import CRunLoopKit
 internal import RunLoopKit
 
-// The bodies of <runloopkit/timer.h>; what they promise stands there.
+// The functions of <runloopkit/timer.h>, where their contracts stand.
 
 @c @implementation
 package func rlk_timer_create(

@@ -1,8 +1,8 @@
 internal import CRunLoopKit
 
-// The body of <runloopkit/version.h>; what it promises stands there.
+// The function of <runloopkit/version.h>, where its contract stands.
 
-/// As RLK_VERSION, which Swift does not see: it takes parameters.
+/// Computes RLK_VERSION, which Swift cannot import: it uses a macro with parameters.
 @c @implementation
 package func rlk_version() -> UInt32 {
   UInt32(RLK_VERSION_MAJOR * 1_000_000 + RLK_VERSION_MINOR * 1000 + RLK_VERSION_PATCH)
