@@ -6,7 +6,7 @@ extension RunLoopError.Domain {
 }
 
 extension RunLoopError {
-  /// The main actor has its executor already: a task was made, or the main actor was asked for, before.
+  /// The main actor has its executor already: a task was made before, or code asked for the main actor's executor.
   public static let mainActorInUse = RunLoopError(
     .mainExecutor, code: 1,
     "the runtime has made its executors; install this one first of all in a synchronous main, before the first task")

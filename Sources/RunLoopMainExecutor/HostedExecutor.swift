@@ -1,22 +1,22 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// The main actor's executor in a process whose main thread belongs to a host, which runs the jobs by `drain`.
+/// The main actor's executor in a process whose main thread belongs to a host. The host runs the jobs by `drain`.
 final class HostedExecutor: HostedMainActor, @unchecked Sendable {
   private let thread = pthread_self()
   private let wake: @Sendable () -> Void
   private let lock = Lock()
-  /// Guarded by `lock`, as what follows.
+  /// `lock` guards it, and the next three properties.
   private var incoming = JobQueue()
   private var isDraining = false
-  /// A job has drained, in vain.
+  /// A job has called `drain`, which does nothing there.
   private var hasRefused = false
-  /// Runs of the main loop that tell of jobs which wait too long.
+  /// The number of runs of the main loop that report jobs which wait too long.
   private var watchCount = 0
-  /// What was there when `drain` began. Used by it alone.
+  /// The jobs that were queued when `drain` began. Only `drain` uses it.
   private var batch = JobQueue()
 
-  /// On the host's thread.
+  /// The host's thread calls it.
   init(_ wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
   func enqueue(_ job: consuming ExecutorJob) {
@@ -30,7 +30,7 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
     if isWatched { RunLoop.main.wakeUp() }
   }
 
-  /// On the host's thread.
+  /// The host's thread calls it.
   func drain() -> Int {
     guard begin() else { return 0 }
     var count = 0
@@ -43,7 +43,7 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
     return count
   }
 
-  /// False inside of a job: no other one runs before that ends.
+  /// Returns false inside of a job: no other job runs before that one ends.
   private func begin() -> Bool {
     lock.withLock {
       guard !isDraining else {
@@ -56,7 +56,7 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
     }
   }
 
-  /// True if the host has to be told again: it has been told, and was refused.
+  /// Returns true if the host must be notified again: its call of `drain` inside of a job did nothing, and jobs wait.
   private func end() -> Bool {
     lock.withLock {
       isDraining = false

@@ -2,9 +2,8 @@ import RunLoopKit
 internal import Synchronization
 
 extension RunLoop {
-  /// Puts the main actor on the main run loop, or into the hands of the program that owns the main thread. Without it
-  /// the main actor's jobs are functions of the main dispatch queue, which the main loop serves
-  /// (`RunLoop.servesMainQueue`).
+  /// Lets the main run loop, or a host that owns the main thread, run the main actor's jobs. Without it these jobs are
+  /// functions of the main dispatch queue, which the main loop serves (`RunLoop.servesMainQueue`).
   ///
   /// ```swift
   /// @main struct Program {
@@ -16,16 +15,16 @@ extension RunLoop {
   /// }
   /// ```
   ///
-  /// `install()` makes `RunLoop.main.executor` the main actor's executor [RLK-MAINEXEC-1]: all that holds for jobs of
-  /// that executor holds for the main actor's. In particular, in a run of the main loop that a job of the main actor
-  /// nests, no other job of it runs. Each callout of the main loop is isolated to the main actor.
+  /// `install()` makes `RunLoop.main.executor` the main actor's executor [RLK-MAINEXEC-1]: what holds for jobs of that
+  /// executor holds for the main actor's jobs. In particular, if a job of the main actor runs the main loop, no other
+  /// job of the main actor runs there. Each callout of the main loop is isolated to the main actor.
   ///
   /// `install(hostedBy:)` is for hosts such as GTK, Qt and SDL, which run the main thread: the host calls `drain()`
-  /// when it was told to.
+  /// when it is notified.
   ///
   /// The toolchain's interface for custom main executors is not public in 6.3, and other versions change it: with
-  /// another compiler, and without the package's trait `MainExecutor`, the module can be imported, and the functions
-  /// that install are unavailable.
+  /// another compiler, or without the package's trait `MainExecutor`, a program can import the module, but the
+  /// `install` functions are unavailable.
   public enum MainActorExecutor {}
 }
 
@@ -44,7 +43,7 @@ extension RunLoop.MainActorExecutor {
 
     var current: State? { lock.withLock { state } }
 
-    /// - Throws: What keeps `state` from being the first, and `check`'s.
+    /// - Throws: `.mainExecutorInstalled` if a state was set before, and what `check` throws.
     func set(_ new: State, _ check: () throws(RunLoopError) -> Void) throws(RunLoopError) {
       try lock.withLock { () throws(RunLoopError) in
         guard state == nil else { throw .mainExecutorInstalled }
@@ -54,14 +53,14 @@ extension RunLoop.MainActorExecutor {
     }
   }
 
-  /// Makes the main loop's executor the main actor's, for the whole process and for good.
+  /// Makes the main loop's executor the main actor's executor, for the rest of the process.
   ///
   /// - Throws: A `RunLoopError`: `.mainActorInUse` if the runtime has made its own executors before, which it does for
-  ///   the first task of the process, and for the first question about the main actor's executor [RLK-MAINEXEC-2];
+  ///   the first task of the process, and when code first asks for the main actor's executor [RLK-MAINEXEC-2];
   ///   `.mainExecutorInstalled` at the second call; `.wrongThread` on another thread than the main one. After an error
   ///   the main actor is as it was.
-  /// - Thread: The main thread, before any other thread uses tasks: a task that another thread makes during the call is
-  ///   not noticed. - Blocks: No.
+  /// - Thread: The main thread, before any other thread uses tasks: the call does not notice a task that another thread
+  ///   makes meanwhile. - Blocks: No.
   #if !CUSTOM_MAIN_EXECUTORS
     @available(
       *, unavailable,
@@ -77,12 +76,13 @@ extension RunLoop.MainActorExecutor {
     Toolchain.install(loop.executor)
   }
 
-  /// Has a host run the main actor's jobs: the host calls `drain()` on the main thread after it was told to.
+  /// Makes a host run the main actor's jobs: the host calls `drain()` on the main thread after each notification.
   ///
-  /// - Parameter wake: Called when the first job has come since the last `drain()` [RLK-MAINEXEC-4]: on the thread that
-  ///   has enqueued the job, with no lock held, also inside of `drain()`. Called again after a `drain()` inside of
-  ///   which another one was refused, if jobs wait. It may come although `drain()` has taken the jobs meanwhile. It has
-  ///   the host's loop call `drain()` soon, and must not do so itself. Retained for ever.
+  /// - Parameter wake: Notifies the host. Called when the first job since the last `drain()` has come [RLK-MAINEXEC-4]:
+  ///   on the thread that has enqueued the job, with no lock held, also inside of `drain()`. Called again after a
+  ///   `drain()` in which a job has called `drain()` in vain, if jobs wait. `drain()` may have taken the jobs before
+  ///   the call comes. The closure makes the host's loop call `drain()` soon, and must not call it itself. Retained for
+  ///   ever.
   /// - Throws: As `install()`.
   /// - Thread: The main thread, as for `install()`. - Blocks: No.
   #if !CUSTOM_MAIN_EXECUTORS
@@ -104,11 +104,13 @@ extension RunLoop.MainActorExecutor {
     if Toolchain.usesPlatformExecutors { throw .mainActorInUse }
   }
 
-  /// Whether one of the functions that install has succeeded. - Thread: Any.
+  /// Whether an `install` function has succeeded.
+  ///
+  /// - Thread: Any.
   public static var isInstalled: Bool { state.current != nil }
 
-  /// Whether the calling thread runs the main actor's jobs, so that `MainActor.assumeIsolated` succeeds. False as long
-  /// as nothing is installed [RLK-MAINEXEC-6].
+  /// Whether the calling thread runs the main actor's jobs, so that `MainActor.assumeIsolated` succeeds. False until an
+  /// executor is installed [RLK-MAINEXEC-6].
   /// - Thread: Any.
   public static var isIsolated: Bool {
     switch state.current {
@@ -118,22 +120,22 @@ extension RunLoop.MainActorExecutor {
     }
   }
 
-  /// Runs the main loop in the default mode until `stop()`, also while it has no members [RLK-MAINEXEC-3].
+  /// Runs the main loop in the default mode until `stop()`, even if the mode has no members [RLK-MAINEXEC-3].
   ///
   /// - Throws: A `RunLoopError`: `.mainExecutorNotInstalled`; `.mainActorHosted` in a hosted process [RLK-MAINEXEC-5];
   ///   else as `RunLoop.runUntilStopped(in:)`.
-  /// - Thread: The main thread. - Re-entry: Allowed from callouts. From a job of the main actor, too; no other job of
-  ///   it runs meanwhile. - Blocks: Until then.
+  /// - Thread: The main thread. - Re-entry: Allowed from callouts, and from a job of the main actor; no other job of it
+  ///   runs meanwhile. - Blocks: Until `stop()`.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main")
   public static func run() throws { try drive() }
 
-  /// Runs the main loop in the default mode until a condition is true, or until `stop()`, also while the loop has no
+  /// Runs the main loop in the default mode until a condition is true, or until `stop()`, even if the mode has no
   /// members.
   ///
   /// - Parameter condition: Evaluated on the main thread, before the first pass and after each one; as for
   ///   `RunLoop.run(until:in:timeout:)`.
   /// - Throws: As `run()`.
-  /// - Thread: The main thread. - Re-entry: As for `run()`. - Blocks: Until then.
+  /// - Thread: The main thread. - Re-entry: As for `run()`. - Blocks: Until the condition is true, or `stop()`.
   @available(*, noasync, message: "it blocks its thread: in a task, await what makes the condition true")
   public static func run(until condition: @autoclosure () -> Bool) throws { try drive(until: condition) }
 
@@ -143,11 +145,11 @@ extension RunLoop.MainActorExecutor {
     if case .loops(let loop) = state.current { loop.stop() }
   }
 
-  /// Runs the main actor's jobs that wait now, those of a higher priority first, and leaves what they enqueue for the
-  /// next call [RLK-MAINEXEC-4].
+  /// Runs the main actor's jobs that are queued now, those of a higher priority first, and leaves the jobs that these
+  /// enqueue for the next call [RLK-MAINEXEC-4].
   ///
-  /// - Returns: How many jobs it has run. Zero inside of a job of the main actor, for example in a dialog that runs the
-  ///   host's loop: no other job runs before that one ends.
+  /// - Returns: The number of jobs that it has run. Zero if a job of the main actor makes the call, for example in a
+  ///   dialog that runs the host's loop: no other job runs before that one ends.
   /// - Throws: A `RunLoopError`: `.wrongThread`; `.mainExecutorNotInstalled`; `.mainActorNotHosted` after `install()`.
   /// - Thread: The main thread. - Blocks: Never for a job.
   @available(*, noasync, message: "the host of the main thread calls it, outside of tasks")

@@ -1,18 +1,19 @@
-// The one file that uses the toolchain's own interface of custom main executors, which is not public in 6.3: what
-// another toolchain changes is mended here, and found by scripts/executor-shapes.
+// The only file that uses the toolchain's interface of custom main executors, which is not public in 6.3. When another
+// toolchain changes it, scripts/executor-shapes finds that, and only this file has to follow.
 
 #if CUSTOM_MAIN_EXECUTORS
   @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
   import RunLoopKit
 
   enum Toolchain {
-    /// Whether the runtime has made its own executors, which it does for the first task, and for the first question
-    /// about the main actor's executor: from then on jobs may be on their way to them.
+    /// Whether the runtime has made its own executors. It does so for the first task, and when code first asks for the
+    /// main actor's executor. From then on jobs may have been enqueued there.
     ///
-    /// The runtime does not tell. But it keeps its executors twice then: as the platform's, and as those that it uses.
+    /// The runtime has no function for that. But it then holds two references of its executors: as the platform's, and
+    /// as those in use.
     static var usesPlatformExecutors: Bool { referenceCount(platformExecutor()) > 1 }
 
-    /// What the runtime uses from now on.
+    /// Makes the runtime use this executor from now on.
     static func install(_ executor: any MainExecutor) {
       InstalledFactory.installed = executor
       _createExecutors(factory: InstalledFactory.self)
@@ -22,7 +23,7 @@
 
     static func install(_ executor: RunLoop.Executor) { install(executor as any MainExecutor) }
 
-    /// No reference is held when it returns.
+    /// Not inlined, so that no reference is left when it returns: `usesPlatformExecutors` counts references.
     @inline(never)
     private static func platformExecutor() -> UnsafeMutableRawPointer {
       Unmanaged.passUnretained(PlatformExecutorFactory.mainExecutor as AnyObject).toOpaque()
@@ -37,14 +38,14 @@
     static var defaultExecutor: any TaskExecutor { PlatformExecutorFactory.defaultExecutor }
   }
 
-  /// Of the Swift runtime: how many strong references there are to an object.
+  /// A function of the Swift runtime: counts the strong references to an object.
   @_silgen_name("swift_retainCount")
   private func referenceCount(_ object: UnsafeMutableRawPointer) -> Int
 
-  // What the standard library calls `MainActor.executor`.
+  // The conformances to the standard library's protocols of main executors.
 
   @_spi(RunLoopMainExecutor) extension RunLoop.Executor: MainExecutor {
-    /// Of the main loop's executor: as `RunLoop.MainActorExecutor.run()`.
+    /// For the main loop's executor: as `RunLoop.MainActorExecutor.run()`.
     public func run() throws { try RunLoop.MainActorExecutor.drive() }
 
     /// As `RunLoop.MainActorExecutor.run(until:)`.
@@ -64,7 +65,7 @@
 #else
   import RunLoopKit
 
-  /// The functions that lead here are unavailable.
+  /// Never called: the public functions that call it are unavailable.
   enum Toolchain {
     static var usesPlatformExecutors: Bool { true }
     static func install(_ hosted: HostedExecutor) {}
