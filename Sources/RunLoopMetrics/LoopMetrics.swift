@@ -2,7 +2,7 @@
   internal import CoreMetrics
   internal import RunLoopKit
 
-  /// The metrics of one loop, which end with this object.
+  /// The metrics of one loop. Destroyed with this object.
   final class LoopMetrics: Sendable {
     private typealias Figure = @Sendable (RunLoop.Statistics) -> Int
 

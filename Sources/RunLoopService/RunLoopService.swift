@@ -11,30 +11,30 @@
   /// try await ServiceGroup(services: [clock], gracefulShutdownSignals: [.sigterm], logger: logger).run()
   /// ```
   ///
-  /// What tells the service to end decides how its thread does:
+  /// The cause of the service's end decides how its thread ends:
   ///
-  /// - A graceful shutdown stops it after due work: what is queued, signalled or due in the default mode at that moment
-  ///   is done (`RunLoop.Thread.Ending.afterDueWork`).
-  /// - Cancellation, also of a shutdown that takes the group too long, stops it now.
-  /// - `fail(_:)` stops it now, too.
+  /// - A graceful shutdown stops it after due work: the thread first does what is queued, signalled or due in the
+  ///   default mode at that moment (`RunLoop.Thread.Ending.afterDueWork`).
+  /// - Cancellation stops it now; the group also cancels when a shutdown takes too long.
+  /// - `fail(_:)` stops it now.
   ///
-  /// The thread is over when `run()` returns, whatever ended it. A plain `stop()` of the thread's own run ends it
-  /// without an order of the group, which counts as an unexpected end of a service.
+  /// The thread has ended when `run()` returns, whatever the cause. A plain `stop()` of the thread's loop also ends the
+  /// thread; the group treats that as an unexpected end of a service.
   ///
   /// To run a group beside the main thread's loop, call `try RunLoop.main.run { try await group.run() }` instead.
   /// - Thread: Any, for all members.
   public final class RunLoopService: Service, CustomStringConvertible {
-    /// The thread that serves the loop; to post to it: `service.thread.perform { … }`.
+    /// The thread that serves the loop. To post to it, call `service.thread.perform { … }`.
     public let thread: RunLoop.Thread
     private let failure = Failure()
 
-    /// A service whose thread has not begun.
+    /// Makes a service whose thread is not started.
     ///
     /// - Parameters:
     ///   - name: For debuggers and /proc, cut to 15 bytes there.
     ///   - stackSize: In bytes; nil: the system's default.
-    ///   - setUp: Called once on the thread before it takes work, with its loop: to add its items. What it throws,
-    ///     `run()` throws.
+    ///   - setUp: Called once on the thread with its loop, before the thread accepts work: to add items. `run()` throws
+    ///     what it throws.
     public init(
       name: String, stackSize: Int? = nil, setUp: @escaping @Sendable (RunLoop) throws -> Void = { _ in }
     ) {
@@ -43,18 +43,19 @@
 
     /// Starts the thread, and waits for its end.
     ///
-    /// - Throws: What the set-up has thrown, or what `fail(_:)` was given. `CancellationError` if the task was
+    /// - Throws: The error of the set-up, or the one that `fail(_:)` was given. `CancellationError` if the task was
     ///   cancelled. A `RunLoopError`: `.alreadyStarted` if it was run before; `.system` if the system has no thread or
     ///   descriptor.
-    /// - Blocks: No thread: it suspends the task. A callout that does not return keeps it from returning.
+    /// - Blocks: No thread: it suspends the task. It does not return while a callout runs.
     public func run() async throws {
-      // Not cancellable, and a stop before it would be of no thread: what tells it to end is heard when it has begun.
+      // The start is not cancellable, and there is no thread to stop before it: the causes of an end take effect after
+      // it.
       try await thread.start()
-      // Not cancelled with this task: the service is not over before its thread is.
+      // A separate task, which is not cancelled with this one: the service must not end before its thread.
       let end = Task { [thread] in try await thread.join() }
       try await withTaskCancellationHandler {
         try await withGracefulShutdownHandler {
-          if failure.first != nil { thread.stop(.now) }  // it was called before there was a thread to stop
+          if failure.first != nil { thread.stop(.now) }  // `fail` was called before the thread was started
           try await end.value
         } onGracefulShutdown: {
           self.thread.stop(.afterDueWork)
@@ -66,8 +67,8 @@
       try Task.checkCancellation()
     }
 
-    /// Ends the service with an error: the thread stops now, and `run()` throws it. Callouts cannot throw; this is how
-    /// they give up. The first error counts.
+    /// Ends the service with an error: the thread stops now, and `run()` throws the error. For callouts, which cannot
+    /// throw. Only the first error counts.
     ///
     /// - Re-entry: Allowed from callouts. - Blocks: No.
     public func fail(_ error: any Error) {
@@ -75,11 +76,11 @@
       thread.stop(.now)
     }
 
-    /// Its thread's name.
+    /// The module's name and the thread's name.
     public var description: String { "RunLoopService \"\(thread.name)\"" }
   }
 #else
-  /// Nothing without the trait `Service` of the package.
+  /// Unavailable without the trait `Service` of the package.
   @available(*, unavailable, message: "RunLoopService needs the trait Service: .package(…, traits: [\"Service\"])")
   public enum RunLoopService {}
 #endif
