@@ -6,22 +6,23 @@
   internal import RunLoopKit
   internal import RunLoopLibc
 
-  /// What a host has in CFRunLoop: an observer of its passes, a source for the loop's descriptor, and a source for a
-  /// counter of its own, the bell. CFRunLoop owns them, each has a `Part`, and the parts own this, and so the host.
+  /// The items of a host in CFRunLoop: an observer of its passes, a source for the loop's descriptor, and a source for
+  /// the bell, an eventfd. CFRunLoop retains these items, each item retains its `Part`, the parts retain this object,
+  /// and it retains the host.
   ///
-  /// A version-1 source has a descriptor on Linux. CFRunLoop watches it for edges, takes one event a pass, the oldest,
-  /// and reads eight bytes of that descriptor. An epoll instance refuses this (EINVAL): CFRunLoop ignores it, and calls
-  /// the source nevertheless.
+  /// On Linux a version-1 source has a descriptor. CFRunLoop watches it edge-triggered, takes one event in each pass,
+  /// the oldest, and reads eight bytes from that descriptor. For an epoll instance this read fails with EINVAL;
+  /// CFRunLoop ignores the error, and calls the source nevertheless.
   final class Attachment {
     let host: FoundationHost
     private let mode: CFString
-    /// Rung, CFRunLoop does not sleep, and serves the host.
+    /// While it is readable CFRunLoop does not sleep, and serves the host.
     private let bell: Int32
     // Nil: CFRunLoop has released it.
     private var observer: Unmanaged<CFRunLoopObserver>?
     private var sources: [Int32: Unmanaged<CFRunLoopSource>] = [:]
 
-    /// Attaches a host to the current thread's CFRunLoop, which holds the answer.
+    /// Attaches a host to the current thread's CFRunLoop, which retains the result.
     static func make(
       of host: FoundationHost, descriptor: Int32, mode: Foundation.RunLoop.Mode
     ) throws(RunLoopError) -> Attachment {
@@ -53,10 +54,11 @@
       CFRunLoopAddSource(CFRunLoopGetCurrent(), source, mode)
     }
 
-    /// A thread that ends removes all sources, and may leave the observer to a CFRunLoop that somebody retains.
+    /// False once a thread's end has removed the sources. The observer may be left, if other code retains the
+    /// CFRunLoop.
     var isWhole: Bool { sources.count == 2 }
 
-    /// CFRunLoop calls nothing of it any more.
+    /// Removes the items: CFRunLoop calls none of them any more.
     func remove() {
       observer.map { CFRunLoopObserverInvalidate($0.takeUnretainedValue()) }
       for source in sources.values { CFRunLoopSourceInvalidate(source.takeUnretainedValue()) }
@@ -64,7 +66,8 @@
 
     func ring() { eventfd_write(bell, 1) }
 
-    /// The number of the descriptor is another file's now: CFRunLoop's epoll instance has lost it.
+    /// Makes CFRunLoop watch a descriptor again: its number belongs to a new file, which CFRunLoop's epoll instance
+    /// does not watch.
     func watchAgain(_ descriptor: Int32) {
       guard let source = sources[descriptor]?.takeUnretainedValue() else { return }
       CFRunLoopRemoveSource(CFRunLoopGetCurrent(), source, mode)
@@ -85,10 +88,11 @@
     }
   }
 
-  /// What belongs to one item of CFRunLoop's: sources of one function and one `info` would be equal.
+  /// The `info` of one item in CFRunLoop. Each item has its own: to CFRunLoop, sources with the same function and
+  /// `info` are equal.
   private final class Part {
     let attachment: Attachment
-    /// Nil: the observer's.
+    /// Nil for the observer.
     let descriptor: Int32?
 
     init(of attachment: Attachment, _ descriptor: Int32? = nil) {
@@ -98,7 +102,7 @@
 
     deinit { attachment.forget(descriptor) }
 
-    /// After all other observers, so that what those ask of the loop is not missed.
+    /// Its order is behind all other observers, so that it sees what those have asked of the loop.
     func makeObserver() -> CFRunLoopObserver {
       var context = CFRunLoopObserverContext()
       context.info = info
@@ -116,7 +120,7 @@
       context.release = releasePart
       context.getPort = { Part.of($0).descriptor ?? -1 }
       context.perform = { Part.of($0).attachment.host.serve() }
-      // It begins as a context of version 0, and tells its version.
+      // CFRunLoop takes a context of version 0, and reads the version at its beginning.
       return withUnsafeMutablePointer(to: &context) {
         $0.withMemoryRebound(to: CFRunLoopSourceContext.self, capacity: 1) { CFRunLoopSourceCreate(nil, 0, $0) }
       }

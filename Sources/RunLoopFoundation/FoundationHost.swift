@@ -11,13 +11,13 @@
   /// Foundation.RunLoop.main.run()  // serves Foundation, RunLoopKit, DispatchQueue.main and the main actor
   /// ```
   ///
-  /// Foundation's loop makes at most one pass of this one in each of its own, so that neither side starves the other.
-  /// While nothing is to be done, both sleep in one wait, and nothing wakes them. Both serve the main dispatch queue:
-  /// what one of them has taken, the other finds no more. The host keeps a run of Foundation's loop from being
-  /// finished. That loop holds the host until `detach()` or its own end: a program need not keep it.
+  /// Foundation's loop makes at most one pass of this loop in each of its own passes, so that neither starves the
+  /// other. While there is no work, both sleep in one wait, and nothing wakes them. Both serve the main dispatch queue,
+  /// each function once. The host keeps a run of Foundation's loop from finishing. That loop retains the host until
+  /// `detach()` or its own end: the program need not.
   ///
-  /// Nesting: a callout of Foundation's loop may run this one. A callout of this loop may run Foundation's, which
-  /// serves this one there as well, to any depth, but not what is in its callout.
+  /// Nesting: a callout of Foundation's loop may run this loop. A callout of this loop may run Foundation's loop, which
+  /// serves this loop there too, to any depth; an item whose callout is on the stack is not called again.
   /// - Thread: The loop's own, which is the one that runs Foundation's loop, for all members.
   /// - SeeAlso: `RunLoop.prepareToWait(in:)`.
   public final class FoundationHost {
@@ -27,15 +27,15 @@
     public var mode: RunLoopKit.RunLoop.Mode { hosting.mode }
     /// The mode of Foundation's loop that serves it.
     public let foundationMode: Foundation.RunLoop.Mode
-    /// The error for which Foundation's loop stopped serving this one. The host is detached then, as by `detach()`, and
-    /// has printed the error on standard error. Nil if there was none.
+    /// The error for which Foundation's loop stopped serving this loop; nil if there was none. After an error the host
+    /// is detached, as by `detach()`, and has printed the error on standard error.
     public var failure: (any Error)? { hosting.failure }
 
     private let hosting: LoopHosting
-    /// Foundation's loop owns it. Nil: detached, or that loop is gone.
+    /// Retained by Foundation's loop. Nil: detached, or that loop has ended.
     private weak var attachment: Attachment?
     private var descriptor: RunLoopKit.RunLoop.HostDescriptor
-    /// Foundation's loop has made a pass that neither served this one nor got as far as to sleep.
+    /// Foundation's loop has made a pass that has neither served this loop nor slept.
     private var isPassedOver = false
 
     /// Attaches a mode of a loop to Foundation's loop of the calling thread, until `detach()`.
@@ -44,7 +44,7 @@
     /// - Parameters:
     ///   - loop: The calling thread's. Retained.
     ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
-    ///   - foundationMode: While Foundation's loop runs in another one, this loop is not served.
+    ///   - foundationMode: While Foundation's loop runs in another mode, it does not serve this loop.
     ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread or by a callout of either
     ///     loop, such as `{ CFRunLoopStop(CFRunLoopGetCurrent()) }`; not after `detach()`. Released with the host.
     /// - Throws: As `RunLoop.hostDescriptor(in:)`; `.system` if there is no descriptor left.
@@ -59,13 +59,14 @@
       descriptor = hosting.descriptor
       attachment = try Attachment.make(
         of: self, descriptor: descriptor.fileDescriptor, mode: foundationMode)
-      // Attached by what a pass calls before its sleep, the loop is prepared in the next one.
+      // If a callout of the present pass attaches the host, this pass may sleep without preparing the loop. The bell
+      // makes it end its sleep, and the next pass prepares the loop.
       attachment?.ring()
     }
 
-    /// Removes the loop from Foundation's. It lives on, waits no more, and can be attached again.
+    /// Removes this loop from Foundation's loop. It continues to exist, no longer waits, and can be attached again.
     ///
-    /// In a child of fork(2) this does nothing: what Foundation's loop sleeps on is the parent's, too.
+    /// In a child of fork(2) this does nothing, because Foundation's loop shares its descriptors with the parent.
     /// - Re-entry: Allowed in callouts of both loops.
     public func detach() {
       hosting.leave()
@@ -81,15 +82,16 @@
   // MARK: What Foundation's loop calls
 
   extension FoundationHost {
-    /// A pass begins. One that finds work of its own does not get as far as to sleep, so it does not prepare this loop,
-    /// whose work may then not show on the descriptor: after each such pass, this loop is asked.
+    /// A pass of Foundation's loop begins. A pass with work of its own does not sleep, and so does not prepare this
+    /// loop; the descriptor may then not show this loop's work. So after each such pass the bell makes Foundation's
+    /// loop serve this one.
     func passBegins() {
       if isPassedOver { attachment?.ring() }
       isPassedOver = true
     }
 
-    /// The descriptor is watched for edges, so that Foundation's loop does not spin while this one is busy. An earlier
-    /// pass may have taken an edge: this function checks for work itself.
+    /// Foundation's loop is about to sleep. It watches the descriptor edge-triggered, so that it does not spin while
+    /// this loop is busy. An earlier pass may have used up an edge, so this function checks for work itself.
     func sleepBegins() {
       isPassedOver = false
       switch hosting.prepare() {
@@ -100,7 +102,7 @@
       watchAgain()
     }
 
-    /// The descriptor has become readable, or the bell was rung: one pass.
+    /// The descriptor has become readable, or the bell was rung: makes one pass of this loop.
     func serve() {
       isPassedOver = false
       if !hosting.serve() { detach() }
@@ -111,7 +113,7 @@
       _ = text.withCString { rlc_descriptor_write(STDERR_FILENO, $0, strlen($0)) }
     }
 
-    /// The loop has a new epoll instance under the same number: Foundation's loop does not watch it yet.
+    /// Makes Foundation's loop watch the descriptor again if this loop has a new epoll instance under the same number.
     private func watchAgain() {
       guard hosting.descriptor != descriptor else { return }
       descriptor = hosting.descriptor
@@ -119,7 +121,7 @@
     }
   }
 #else
-  /// Nothing without the trait `Foundation` of the package.
+  /// Unavailable without the trait `Foundation` of the package.
   @available(
     *, unavailable, message: "RunLoopFoundation needs the trait Foundation: .package(…, traits: [\"Foundation\"])"
   )
