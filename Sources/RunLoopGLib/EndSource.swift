@@ -3,23 +3,23 @@
   internal import RunLoopKit
 
   /// A GSource that ends an iteration of GLib in which a run of the loop sleeps: when the descriptor of the run's mode
-  /// is readable, or at a moment.
+  /// is readable, or at a given time.
   ///
-  /// It stays for the next sleep: each source with a descriptor that comes or goes wakes its context. A source
-  /// that becomes ready while its context does not sleep is removed.
+  /// The source stays attached for the next sleep, because adding or removing a source with a descriptor wakes its
+  /// context. If it becomes ready while no run sleeps by it, GLib removes it.
   struct EndSource {
     private let source: UnsafeMutablePointer<GSource>
     private let descriptor: Int32
     private let depth: gint
 
     private struct Record {
-      /// First, so that it is the source.
+      /// First, so that a pointer to the record is a pointer to the source.
       private var source: GSource
-      /// The depth of GLib's dispatches in which a run sleeps by it; -1: none does.
+      /// The depth of GLib's dispatches at which a run sleeps by this source; -1: none does.
       fileprivate var sleepDepth: gint
     }
 
-    /// In dispatches of that depth.
+    /// Makes the source for a run inside of `depth` dispatches.
     init(_ descriptor: Int32, depth: gint, in context: OpaquePointer) {
       // GLib ends the process if it has no memory.
       source = g_source_new(Self.functions, guint(MemoryLayout<Record>.size))!
@@ -34,12 +34,12 @@
       descriptor == self.descriptor && depth == self.depth && g_source_is_destroyed(source) == 0
     }
 
-    /// One iteration of the context.
+    /// Makes one iteration of the context.
     func sleep(until: RunLoop.Instant, in context: OpaquePointer) {
       let microseconds = until.nanoseconds / 1000 + (until.nanoseconds % 1000 == 0 ? 0 : 1)
       g_source_set_ready_time(source, until == .distantFuture ? -1 : gint64(clamping: microseconds))
       record.pointee.sleepDepth = depth
-      // The iteration may end the source, and detach the host, which is the one that holds the context.
+      // The iteration may end the source, and may detach the host, whose source keeps the context.
       g_source_ref(source)
       g_main_context_ref(context)
       g_main_context_iteration(context, 1)
@@ -48,7 +48,7 @@
       g_source_unref(source)
     }
 
-    /// Of no use after this.
+    /// Removes and releases the source.
     func end() {
       g_source_destroy(source)
       g_source_unref(source)
@@ -57,15 +57,15 @@
     private var record: UnsafeMutablePointer<Record> { Self.record(source) }
 
     private static func record(_ source: UnsafeMutablePointer<GSource>) -> UnsafeMutablePointer<Record> {
-      // `init` has allocated it so.
+      // `init` has allocated a Record.
       UnsafeMutableRawPointer(source).assumingMemoryBound(to: Record.self)
     }
 
-    /// Never written again; GLib keeps the address.
+    /// Written once; GLib keeps the address.
     nonisolated(unsafe) private static let functions: UnsafeMutablePointer<GSourceFuncs> = {
       let functions = UnsafeMutablePointer<GSourceFuncs>.allocate(capacity: 1)
       functions.initialize(to: GSourceFuncs())
-      // A dialogue in a callback of that iteration is deeper.
+      // True only at the depth of the run's own iteration: a dialogue in a callback of that iteration is deeper.
       functions.pointee.dispatch = { source, _, _ in
         EndSource.record(source!).pointee.sleepDepth == g_main_depth() - 1 ? 1 : 0
       }

@@ -9,13 +9,14 @@
   /// g_main_loop_run(mainLoop)  // serves GLib, RunLoop.main, DispatchQueue.main and the main actor
   /// ```
   ///
-  /// GLib makes at most one pass of the loop in each of its iterations, so that neither side starves the other. While
-  /// nothing is to be done, both sleep in GLib's poll, and nothing wakes them. The context holds the host until
-  /// `detach()` or its own end: a program need not keep it.
+  /// GLib makes at most one pass of the loop in each of its iterations, so that neither starves the other. While there
+  /// is no work, both sleep in GLib's poll, and nothing wakes them. The context retains the host until `detach()` or
+  /// its own end: the program need not.
   ///
   /// Nesting: a GLib callback may run the loop. A callout of the loop may iterate the context, such as by a dialogue, a
-  /// popup or a drag of GTK: there GLib serves the loop as well, to any depth, but not what is in its callout. A run of
-  /// the loop in a callback or callout sleeps in GLib: timeouts, descriptors and windows go on meanwhile.
+  /// popup or a drag of GTK: there GLib serves the loop too, to any depth; an item whose callout is on the stack is not
+  /// called again. A run of the loop in a callback or callout sleeps in GLib, which serves timeouts, descriptors and
+  /// windows meanwhile.
   /// - Thread: The loop's own, which is the one that iterates the context, for all members.
   /// - SeeAlso: `RunLoop.prepareToWait(in:)`; in C, for an `rlc_loop`: `<crunloop/adapters/glib.h>`.
   public final class GLibHost {
@@ -23,21 +24,21 @@
     public var loop: RunLoop { hosting.loop }
     /// The mode that the context serves.
     public var mode: RunLoop.Mode { hosting.mode }
-    /// Why the context serves the loop no more: what the loop has thrown. Then GLib logs a warning, and the source is
-    /// gone, as after `detach()`.
+    /// The error for which the context stopped serving the loop; nil if there was none. After an error GLib has logged
+    /// a warning, and the source is removed, as by `detach()`.
     public var failure: (any Error)? { hosting.failure }
 
     private let hosting: LoopHosting
-    /// The context owns it. Nil: detached, or the context is gone.
+    /// The context owns it. Nil after GLib has freed it.
     private var source: UnsafeMutablePointer<GSource>?
     private var watch: Watch?
     /// True while GLib prepares its sources: a prepare function must not iterate a context.
     private var isPreparing = false
-    /// The depth of GLib's dispatches in which a run of the loop sleeps; nil: none does.
+    /// The depth of GLib's dispatches at which a run of the loop sleeps; nil: none does.
     private var sleepDepth: gint?
     private var end: EndSource?
 
-    /// The descriptor as GLib polls it.
+    /// The descriptor that GLib polls.
     private struct Watch {
       let descriptor: RunLoop.HostDescriptor
       let tag: gpointer
@@ -49,9 +50,9 @@
     /// - Parameters:
     ///   - loop: The calling thread's. Retained.
     ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
-    ///   - context: A `GMainContext *`, of which GLib counts the references; nil: the default one.
-    ///   - priority: As of any GLib source; 0 is `G_PRIORITY_DEFAULT`. Sources of a lower priority wait while the loop
-    ///     has work.
+    ///   - context: A `GMainContext *`, which GLib retains; nil: the default context.
+    ///   - priority: The priority of the GLib source; 0 is `G_PRIORITY_DEFAULT`. Sources of a lower priority wait while
+    ///     the loop has work.
     ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread, a callback of GLib or a
     ///     callout of the loop, such as `{ g_main_loop_quit(mainLoop) }`; not after `detach()`. Released with the
     ///     source.
@@ -71,15 +72,16 @@
       g_source_attach(source, context)
       g_source_unref(source)  // the context has its own reference
       hosting.sleep = { [weak self] descriptor, until in self?.sleep(on: descriptor, until: until) ?? false }
-      // Attached by what an iteration calls before its sleep, it is prepared in the next one.
+      // If a callback of the present iteration attaches the host, this iteration may sleep without preparing the loop.
+      // The wake ends that sleep, and the next iteration prepares the loop.
       g_main_context_wakeup(context)
     }
 
-    /// Removes the source from its context. The loop lives on, waits no more, and can be attached again.
+    /// Removes the source from its context. The loop continues to exist, no longer waits, and can be attached again.
     ///
     /// - Re-entry: Allowed in callouts of the loop and of GLib.
     public func detach() {
-      // Its finalization may release the host.
+      // The end of the source may release the host.
       withExtendedLifetime(self) {
         if let source { g_source_destroy(source) }
         end.take()?.end()
@@ -94,10 +96,10 @@
   // MARK: What GLib calls
 
   extension GLibHost {
-    /// True: there is work, so GLib does not sleep. A loop that has failed is dispatched once more, which removes the
-    /// source.
+    /// Returns true if there is work, so that GLib does not sleep. Also returns true once the loop has failed: the
+    /// dispatch then removes the source.
     func prepare() -> Bool {
-      if sleepDepth == g_main_depth(), hosting.isAsleep {  // this is the run's own sleep, which serves the run's mode
+      if sleepDepth == g_main_depth(), hosting.isAsleep {  // the sleep of a run, which serves its own mode
         setPolled(false)
         return false
       }
@@ -112,13 +114,13 @@
       return preparation == .hasWork
     }
 
-    /// True: the descriptor is readable.
+    /// Returns true if the descriptor is readable.
     func check() -> Bool {
       guard let source, let watch else { return false }
       return g_source_query_unix_fd(source, watch.tag).rawValue != 0
     }
 
-    /// One pass. False: the source is to be removed.
+    /// Makes one pass. Returns false if GLib has to remove the source.
     func dispatch() -> Bool {
       let context = source.flatMap { g_source_get_context($0) }
       let depth = g_main_depth()
@@ -127,14 +129,14 @@
       return failure == nil
     }
 
-    /// GLib keeps the list of a dispatch that longjmp(3) has left in a callout, and takes it for that of this dispatch.
-    /// The next iteration finds the sources in it ready again.
+    /// Makes GLib forget the list of a dispatch that longjmp(3) has left in a callout: GLib would take it for the list
+    /// of this dispatch. The next iteration finds the sources of the list ready again.
     private static func forgetDispatches(of context: OpaquePointer?) {
       var priority: gint = 0
       _ = g_main_context_prepare(context, &priority)
     }
 
-    /// GLib frees the source: the context is gone, if the host was not detached.
+    /// GLib is about to free the source: the host was detached, or the context has ended.
     func isFinalized() {
       (source, watch) = (nil, nil)
       end.take()?.end()
@@ -142,7 +144,7 @@
     }
 
     private static func warn(_ error: any Error) {
-      // Two strings, which live until the call is over.
+      // Both strings live until the call returns.
       "the run loop leaves its context: \(error)".withCString { text in
         withVaList([text]) { g_logv("RunLoopGLib", G_LOG_LEVEL_WARNING, "%s", $0) }
       }
@@ -152,7 +154,8 @@
   // MARK: A run of the loop that sleeps in GLib
 
   extension GLibHost {
-    /// One iteration, which serves GLib's sources; only inside of one, since the program may run its loop by itself.
+    /// Sleeps in one iteration, which serves GLib's sources. Does so only inside of a dispatch of GLib: elsewhere the
+    /// program may run the loop without GLib.
     private func sleep(on descriptor: Int32, until: RunLoop.Instant) -> Bool {
       guard !isPreparing, g_main_depth() > 0, let source, let context = g_source_get_context(source),
         g_main_context_is_owner(context) != 0
@@ -160,7 +163,7 @@
       let depth = g_main_depth()
       let outer = sleepDepth
       sleepDepth = depth
-      // The iteration may detach the host, and runs in it may sleep, too.
+      // The iteration may detach the host, and nested runs in it may sleep too.
       withExtendedLifetime(self) { endSource(descriptor, depth, in: context).sleep(until: until, in: context) }
       sleepDepth = outer
       return true
@@ -181,13 +184,13 @@
     private func poll(_ descriptor: RunLoop.HostDescriptor) {
       guard let source else { return }
       if let watch { g_source_remove_unix_fd(source, watch.tag) }
-      // The tag of a source that has no such descriptor yet.
+      // GLib returns a tag: the source does not have this descriptor yet.
       watch = Watch(
         descriptor: descriptor, tag: g_source_add_unix_fd(source, descriptor.fileDescriptor, G_IO_IN)!)
     }
 
-    /// The descriptor's number now belongs to a new epoll instance. A context whose poll function uses epoll must watch
-    /// it anew; one that calls poll(2) need not.
+    /// Polls the descriptor again. If its number now belongs to a new epoll instance, adds it again: a poll function of
+    /// the context that uses epoll must watch it anew; poll(2) need not.
     private func pollAgain() {
       guard isAttached else { return }
       if hosting.descriptor == watch?.descriptor { setPolled(true) } else { poll(hosting.descriptor) }
@@ -200,7 +203,7 @@
     }
   }
 #else
-  /// Nothing without the trait `GLib` of the package.
+  /// Unavailable without the trait `GLib` of the package.
   @available(*, unavailable, message: "RunLoopGLib needs the trait GLib: .package(…, traits: [\"GLib\"])")
   public enum GLibHost {}
 #endif

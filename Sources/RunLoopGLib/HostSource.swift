@@ -4,7 +4,7 @@
 
   /// A GSource with its host. GLib allocates it, counts its references and frees it.
   struct HostSource {
-    /// First, so that it is the source.
+    /// First, so that a pointer to this structure is a pointer to the source.
     private var source: GSource
     private var host: Unmanaged<GLibHost>?
 
@@ -17,7 +17,7 @@
     }
 
     private static func own(_ source: UnsafeMutablePointer<GSource>?) -> UnsafeMutablePointer<HostSource> {
-      // `make` has allocated it so.
+      // `make` has allocated a HostSource.
       UnsafeMutableRawPointer(source!).assumingMemoryBound(to: HostSource.self)
     }
 
@@ -30,7 +30,7 @@
       own(source).pointee.host = nil
     }
 
-    /// Never written again; GLib keeps the address.
+    /// Written once; GLib keeps the address.
     nonisolated(unsafe) private static let functions: UnsafeMutablePointer<GSourceFuncs> = {
       let functions = UnsafeMutablePointer<GSourceFuncs>.allocate(capacity: 1)
       functions.initialize(to: GSourceFuncs())
