@@ -5,7 +5,7 @@
   public import RunLoopKit
   internal import RunLoopLibc
 
-  /// A mode of a run loop inside an event loop of SwiftNIO on the same thread: the thread serves both.
+  /// Runs one mode of a run loop inside an event loop of SwiftNIO on the same thread: the thread serves both.
   ///
   /// ```swift
   /// MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { eventLoop in
@@ -13,18 +13,17 @@
   /// }  // the main thread serves SwiftNIO, RunLoop.main, DispatchQueue.main and the main actor
   /// ```
   ///
-  /// SwiftNIO makes at most one pass of the mode each time it has polled its descriptors, so that neither side starves
-  /// the other. While nothing is to be done, both sleep in one wait, and nothing wakes them. The event loop holds the
-  /// host until `detach()` or its own end: a program need not keep it.
+  /// SwiftNIO makes at most one pass of the mode each time it has polled its descriptors, so that neither starves the
+  /// other. While there is no work, both sleep in one wait, and nothing wakes them. The event loop retains the host
+  /// until `detach()` or its own end: the program need not.
   ///
-  /// After each pass the host prepares the loop for its sleep; observers of before-waiting are notified then. What
-  /// other code of the thread asks of the loop later, such as a channel handler, takes effect at once if it would from
-  /// another thread: a block of `perform`, a timer, a message, `wakeUp()`. A `signal()` alone or an `enqueue` waits for
-  /// the next pass, as there.
+  /// After each pass the host prepares the loop for its sleep, and so calls the before-waiting observers. Later calls
+  /// of other code on the thread, such as a channel handler, act as calls from another thread do: `perform`, a timer, a
+  /// message and `wakeUp()` take effect at once, `signal()` alone and `enqueue` in the next pass.
   ///
   /// Nesting: a handler or task of the event loop may run the loop. A callout of the loop cannot run the event loop
-  /// that has called it: SwiftNIO refuses to wait for it on its own thread. Another event loop may begin in a callout
-  /// of a run.
+  /// that has called it: SwiftNIO refuses to wait for an event loop on its own thread. A callout of a run may begin
+  /// another event loop.
   /// - Thread: The loop's own, which is the event loop's, for all members.
   /// - SeeAlso: `RunLoop.prepareToWait(in:)`.
   public final class NIOHost {
@@ -34,38 +33,38 @@
     public var mode: RunLoop.Mode { hosting.mode }
     /// The event loop that serves it.
     public let eventLoop: any EventLoop
-    /// Why the event loop serves this one no more: what the loop, the kernel or SwiftNIO has thrown. Then a line on
-    /// standard error has told of it, and the host is gone, as after `detach()`.
+    /// The error of the loop, the kernel or SwiftNIO for which the event loop stopped serving this loop; nil if there
+    /// was none. After an error the host is detached, as by `detach()`, and has printed the error on standard error.
     public var failure: (any Error)? { attachFailure ?? hosting.failure }
 
     private let hosting: LoopHosting
     private let onStop: (() -> Void)?
     private let stopNote: StopNote
-    /// What SwiftNIO or the kernel has thrown.
+    /// The error of SwiftNIO or the kernel.
     private var attachFailure: (any Error)?
     /// Nil: detached, or the event loop has ended.
     private var watch: Watch?
-    /// SwiftNIO's, which reads the bell.
+    /// The channel of SwiftNIO that reads the bell.
     private var channel: (any Channel)?
-    /// Of the ends of runs.
+    /// Observes the ends of runs.
     private var observer: RunLoop.Observer?
 
     /// Attaches a mode of a loop to an event loop, until `detach()`.
     ///
-    /// SwiftNIO cannot merely watch a descriptor. So all hosts of a process share a thread, `RunLoopNIO`, that sleeps
-    /// until a loop has work; no code of the program runs there. A host has two descriptors of its own.
+    /// SwiftNIO cannot watch a descriptor without reading it. So all hosts of a process share a thread, `RunLoopNIO`,
+    /// that sleeps until a loop has work; no code of the program runs there. Each host has two descriptors of its own.
     /// - Parameters:
     ///   - loop: The calling thread's. Retained.
     ///   - mode: A loop has one host at a time, which serves one mode; the items of `.common` are in each common mode.
     ///   - eventLoop: The calling thread's, of a `MultiThreadedEventLoopGroup` or of
     ///     `MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop`.
     ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread, a handler or a callout of
-    ///     the loop; not after `detach()`. A stop by another thread between a pass and the preparation that follows, or
-    ///     before the first one, is ignored, as by a loop that does not run. Released with the host.
+    ///     the loop; not after `detach()`. A stop by another thread has no effect before the first pass, and between a
+    ///     pass and the preparation that follows it: the loop does not run then. Released with the host.
     /// - Throws: As `RunLoop.hostDescriptor(in:)`; `.wrongThread` if the event loop is another thread's;
     ///   `EventLoopError.unsupportedOperation` if it is of another kind; `.hostedElsewhere` if the loop has a host;
-    ///   `.system` if there is no descriptor left, or no room for a thread; what SwiftNIO throws if it takes no
-    ///   channel, such as an event loop that shuts down.
+    ///   `.system` if there is no descriptor left, or no room for a thread; what SwiftNIO throws if it accepts no
+    ///   channel, for example because the event loop shuts down.
     @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
     @discardableResult
     public init(
@@ -86,7 +85,7 @@
       try watch.arm(hosting.descriptor)
       let bell = try watch.bell.duplicate()
       self.watch = watch
-      // The loop is prepared after a first pass, and not here, where a callout of the loop may be under way.
+      // The first pass prepares the loop. It is not prepared here, because a callout of the loop may be running.
       watch.bell.ring()
       ThreadHost.current = self
       attach(bell, by: bootstrap)
@@ -104,11 +103,11 @@
           + "of both modes to .common")
     }
 
-    /// Removes the loop from the event loop. It lives on, waits no more, and can be attached again.
+    /// Removes the loop from the event loop. It continues to exist, no longer waits, and can be attached again.
     ///
-    /// In a child of fork(2) this takes nothing out of the event loop: what that one sleeps on is the parent's, too. A
-    /// child must not return to the event loop, which would read what is meant for its parent: it calls exec or
-    /// `_exit`.
+    /// In a child of fork(2) this removes nothing from the event loop, which shares its descriptors with the parent. A
+    /// child must not return to the event loop, because that would read what is meant for the parent: it must call exec
+    /// or `_exit`.
     /// - Re-entry: Allowed in callouts of the loop, and in handlers and tasks of the event loop.
     public func detach() {
       hosting.leave()
@@ -125,7 +124,7 @@
     public var isAttached: Bool { watch != nil }
   }
 
-  /// That a stop has come.
+  /// Records that a stop has come.
   private final class StopNote {
     var isStopped = false
 
@@ -153,7 +152,7 @@
           switch result {
           case .success(let channel): host.value.isActive(channel)
           case .failure(let error):
-            // A channel closes its descriptor, also if it fails.
+            // A channel closes its descriptor even if it fails.
             if !hasChannel.value { close(bell) }
             host.value.channelFails(error)
           }
@@ -170,7 +169,7 @@
       if isAttached { self.channel = channel } else { channel.close(promise: nil) }
     }
 
-    /// SwiftNIO reads the bell, and so resets it.
+    /// Serves the loop when SwiftNIO has read the bell, which resets it.
     private final class Handler: ChannelInboundHandler {
       typealias InboundIn = ByteBuffer
 
@@ -189,24 +188,24 @@
   // MARK: Passes
 
   extension NIOHost {
-    /// One pass, and the preparation of the event loop's next wait.
+    /// Makes one pass, and prepares the loop for the event loop's next wait.
     private func serve() {
       guard hosting.serve() else { return detach() }
       switch hosting.prepare() {
-      // Not by a task: those come before what the event loop has got.
+      // Not by a task of the event loop: it runs tasks before it serves the events that it has polled.
       case .hasWork: watch?.bell.ring()
       case .mayWait: arm()
-      // The call around this one prepares the loop when it has returned.
+      // An outer `serve` is on the stack, and prepares the loop afterwards.
       case .isBusy: break
       case .isOver: detach()
       }
       tellOfStop()
     }
 
-    /// Only now: a further stop is not lost, since the loop is prepared.
+    /// Called after the preparation, so that a further stop is not lost.
     private func tellOfStop() {
       guard stopNote.take(), let watch, let onStop else { return }
-      watch.bell.ring()  // what it asks of the loop is found as what a callout asks for
+      watch.bell.ring()  // the pass that follows finds what `onStop` asks of the loop
       onStop()
     }
 
@@ -214,7 +213,8 @@
       do { try watch?.arm(hosting.descriptor) } catch { channelFails(error) }
     }
 
-    /// A run of the event loop's own code may have replaced the epoll instance, and the watch waits for the old one.
+    /// Watches the ends of runs: a run in a handler of the event loop may replace the epoll instance, while the watch
+    /// waits for the old one.
     private func watchRuns() throws {
       try loop.assumeOnLoop { local in
         observer = try local.observer(.exit, order: .max, in: mode) { [weak self] _, _ in self?.runEnds() }
@@ -233,7 +233,7 @@
     }
   }
 #else
-  /// Nothing without the trait `NIO` of the package.
+  /// Unavailable without the trait `NIO` of the package.
   @available(*, unavailable, message: "RunLoopNIO needs the trait NIO: .package(…, traits: [\"NIO\"])")
   public enum NIOHost {}
 #endif

@@ -2,14 +2,14 @@
   internal import RunLoopKit
   internal import RunLoopLibc
 
-  /// The attached host of the calling thread, which is of its one loop. Each thread has a place of its own, so that
-  /// there is no lock, which another thread might hold when the program forks.
+  /// The attached host of the calling thread's loop. A thread-specific value, so that it needs no lock: another thread
+  /// might hold a lock when the program forks.
   enum ThreadHost {
     private final class Place {
       var host: NIOHost?
     }
 
-    /// Nil: the process has as many keys as it may.
+    /// Nil: the process has no key left.
     private static let key: pthread_key_t? = {
       var key = pthread_key_t()
       return pthread_key_create(&key) { Unmanaged<Place>.fromOpaque($0!).release() } == 0 ? key : nil

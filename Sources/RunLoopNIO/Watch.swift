@@ -4,12 +4,12 @@
   internal import RunLoopKit
   internal import RunLoopLibc
 
-  /// Rings a bell when the loop's descriptor becomes readable. SwiftNIO reads what it waits for, and from that
-  /// descriptor nothing can be read: the watchers' thread waits for it.
+  /// Rings a bell when the loop's descriptor becomes readable. SwiftNIO reads every descriptor that it waits for, and
+  /// the loop's descriptor cannot be read. So the watchers' thread waits for it.
   final class Watch {
     let bell: Bell
     private let thread: RunLoop.Thread
-    /// What it is armed for.
+    /// The descriptor for which the watch is armed.
     private(set) var descriptor: RunLoop.HostDescriptor?
     private var source: RunLoop.FileDescriptorSource?
 
@@ -20,17 +20,19 @@
 
     deinit { source?.invalidate() }
 
-    /// The bell is rung when the descriptor is readable next, or now if it is, and maybe again at further edges.
+    /// Makes the watch ring the bell when the descriptor is next readable, or now if it is readable; further edges may
+    /// ring it again.
     func arm(_ descriptor: RunLoop.HostDescriptor) throws {
       if let source, descriptor == self.descriptor { return try source.setInterest(.readable) }
-      // The number stands for another epoll instance.
+      // The number belongs to another epoll instance by now.
       source?.invalidate()
-      // For edges: a one-shot source leaves the thread's epoll instance, and may find no room there when it comes back.
+      // Edge-triggered: a one-shot source leaves the thread's epoll instance, and adding it again may fail for lack of
+      // room.
       source = try RunLoop.FileDescriptorSource(
         fileDescriptor: descriptor.fileDescriptor, interest: .readable, trigger: .edge
       ) { [bell] _, _ in bell.ring() }
       self.descriptor = descriptor
-      try thread.loop!.add(source!)  // it has been started
+      try thread.loop!.add(source!)  // the thread is started, so it has a loop
     }
   }
 
@@ -48,7 +50,7 @@
     /// - Thread: Any.
     func ring() { eventfd_write(descriptor, 1) }
 
-    /// For SwiftNIO, which closes it, maybe before the last ring.
+    /// Duplicates the descriptor for SwiftNIO, which closes its own, maybe before the last ring.
     func duplicate() throws(RunLoopError) -> Int32 {
       let duplicate = rlc_descriptor_adopt(fcntl(descriptor, F_DUPFD_CLOEXEC, 3))
       guard duplicate >= 0 else { throw .system(-duplicate, call: "fcntl") }

@@ -3,8 +3,8 @@
   internal import RunLoopLibc
   internal import Synchronization
 
-  /// The thread that waits for the descriptors of all hosts of the process. It begins with the first host, and ends
-  /// with the last.
+  /// The thread that waits for the descriptors of all hosts of the process. It starts with the first host and ends with
+  /// the last one.
   final class WatchersThread: Sendable {
     private struct Started: ~Copyable {
       weak var thread: RunLoop.Thread?
@@ -15,13 +15,14 @@
 
     private init() {}
 
-    /// A child of fork(2) has not its parent's thread, and may have got the lock as another thread held it.
+    /// One object for each process: a child of fork(2) does not have its parent's thread, and may inherit the lock
+    /// while another thread holds it.
     private static let ofProcess = Atomic<Unmanaged<WatchersThread>?>(nil)
 
     static func current() throws -> RunLoop.Thread {
       while true {
         let seen = ofProcess.load(ordering: .acquiring)
-        // Never released: one for each process.
+        // The object is never released, so the reference is valid.
         if let own = seen?.takeUnretainedValue(), own.process == getpid() { return try own.start() }
         let made = Unmanaged.passRetained(WatchersThread())
         if !ofProcess.compareExchange(expected: seen, desired: made, ordering: .acquiringAndReleasing).exchanged {
@@ -40,7 +41,8 @@
       }
     }
 
-    /// A new thread has the mask of its maker: the program's signals are for the program's threads.
+    /// Blocks all signals during `body`: a new thread inherits the mask, and the program's own threads must get the
+    /// program's signals.
     private func withoutSignals(_ body: () throws -> Void) rethrows {
       var (all, mask) = (sigset_t(), sigset_t())
       sigfillset(&all)
