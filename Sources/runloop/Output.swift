@@ -6,29 +6,31 @@ enum Output {
   /// The error of the first write to standard output that failed.
   private static let failure = Mutex<Int32>(0)
 
-  /// What was to be written is lost, or some of it.
+  /// Whether some output was lost.
   static var hasFailed: Bool { failure.withLock { $0 } != 0 }
 
-  /// Before anything is opened: a descriptor that was closed by whoever started the process would be given to the first
-  /// file that is opened, and what is printed would go there. In its place comes one that refuses to be written.
+  /// Call it before anything is opened. If the process was started with a standard descriptor closed, the first file
+  /// that is opened would get that number, and the output would go into this file. The call fills such a number with a
+  /// descriptor that refuses writes.
   static func claimStandardDescriptors() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-      _ = open("/dev/null", O_RDONLY)  // the lowest number that is free
+      _ = open("/dev/null", O_RDONLY)  // gets the lowest free number, which is this one
     }
   }
 
-  /// Lost output is told by `status`.
+  /// Writes to standard output. `status` reports lost output.
   static func write(_ text: String) {
     let error = put(text, to: STDOUT_FILENO)
     if error != 0 { failure.withLock { if $0 == 0 { $0 = error } } }
   }
 
-  /// For a person: control bytes, which a file or an argument may hold, do not get to the terminal.
+  /// Writes a message to standard error. Control bytes, which a file or an argument may contain, do not reach the
+  /// terminal.
   static func complain(_ text: String) {
     _ = put(ControlBytes.shown(text) + "\n", to: STDERR_FILENO)
   }
 
-  /// The exit status of a program that has done what `status` says: 1, with a complaint, if its output was lost.
+  /// Returns the exit status: `status`, or 1, with a message, if output was lost.
   static func status(_ status: Int32) -> Int32 {
     let error = failure.withLock { $0 }
     guard error != 0 else { return status }
@@ -36,7 +38,7 @@ enum Output {
     return status == 0 ? 1 : status
   }
 
-  /// All of it, or why not.
+  /// Writes the whole text; returns 0 or the error's number.
   private static func put(_ text: String, to descriptor: Int32) -> Int32 {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
@@ -58,7 +60,7 @@ enum Output {
 enum ControlBytes {
   static func isControl(_ scalar: UnicodeScalar) -> Bool { scalar.properties.generalCategory == .control }
 
-  /// The text with all of them but newlines and tabs by their numbers.
+  /// Returns the text with the numbers of all control characters, except newlines and tabs, in their place.
   static func shown(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: { isControl($0) }) else { return text }
     var shown = ""

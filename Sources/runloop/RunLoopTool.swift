@@ -1,7 +1,7 @@
 internal import RunLoopLibc
 
-/// The `runloop` command. Its main is synchronous: after a suspension an asynchronous one would leave the main thread
-/// to libdispatch, and the main loop would be on none.
+/// The `runloop` command. Its main is synchronous: an asynchronous main leaves the main thread to libdispatch when it
+/// suspends, and the main loop would then have no thread.
 @main
 enum RunLoopTool {
   private struct Subcommand: Sendable {

@@ -2,7 +2,7 @@ import RunLoopKit
 internal import RunLoopLibc
 
 extension RunLoop.Message {
-  /// All of its bytes, of however many components.
+  /// The number of bytes in all components.
   var totalBytes: Int {
     components.reduce(0) { sum, component in
       if case .bytes(let bytes) = component { sum + bytes.count } else { sum }
@@ -30,7 +30,7 @@ extension RunLoop.Message {
     return first
   }
 
-  /// Printable ASCII as it is, the rest by number: what a stranger sends does not drive the terminal.
+  /// Quotes bytes: printable ASCII as it is, the rest by number, so that a message cannot drive the terminal.
   private static func quoted(_ bytes: [UInt8], isAll: Bool) -> String {
     var text = ""
     for byte in bytes {
@@ -44,7 +44,7 @@ extension RunLoop.Message {
     return "\"\(text)\"\(isAll ? "" : "...")"
   }
 
-  /// What the kernel says it is: a path, `pipe:[4711]`...
+  /// Returns the kernel's name of a descriptor: a path, `pipe:[4711]`...
   private static func target(of descriptor: Int32) -> String {
     var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let length = buffer.withUnsafeMutableBytes { bytes in

@@ -1,4 +1,4 @@
-/// `runloop port serve` and `runloop port send`: a named port to try out, and to talk to one from a shell.
+/// `runloop port serve` offers a named port, to try ports out; `runloop port send` sends to a named port from a shell.
 enum PortCommand {
   static let usage = """
     usage: runloop port serve NAME [--once | --count N]
@@ -20,7 +20,7 @@ enum PortCommand {
     Exit status: 0; 1 if it did not work, with the reason on standard error; 2 if the command line is wrong.
     """
 
-  /// Call it on the main thread, from a synchronous main: the main loop is run.
+  /// Call it on the main thread, from a synchronous main, because it runs the main loop.
   static func run(_ arguments: [String]) -> Int32 {
     let request: Request
     do {
@@ -46,7 +46,7 @@ enum PortCommand {
     let message: String
   }
 
-  /// What `send` is to send.
+  /// What `send` sends.
   struct Letter {
     enum Content: Equatable {
       case nothing, standardInput
@@ -59,7 +59,7 @@ enum PortCommand {
     var content = Content.nothing
   }
 
-  /// What the command line asks for.
+  /// The request of the command line.
   enum Request {
     case help
     case serve(name: String, count: Int?)
@@ -112,7 +112,7 @@ enum PortCommand {
     }
   }
 
-  /// The command line from left to right; after `--` no word is an option.
+  /// The words of the command line, from left to right. After `--` no word is an option.
   struct Words {
     private var rest: ArraySlice<String>
     private var optionsEnded = false
@@ -149,7 +149,7 @@ enum PortCommand {
       return .seconds(seconds)
     }
 
-    /// A word that may come once, and is no option.
+    /// Takes a word that may come once, and is no option.
     func only(_ earlier: String?, _ word: String, _ what: String) throws(UsageError) -> String {
       if word.hasPrefix("-") && word != "-" && !optionsEnded { throw UsageError(message: "unknown option '\(word)'") }
       if earlier != nil { throw UsageError(message: "more than one \(what): '\(word)'") }

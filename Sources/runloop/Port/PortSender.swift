@@ -55,8 +55,8 @@ enum PortSender {
     }
   }
 
-  /// Opened by a thread of its own, since open(2) waits as long as it likes. Nil at the deadline: the thread is left
-  /// behind.
+  /// Opens a file on a separate thread, because open(2) has no time limit. Returns nil at the deadline, and leaves the
+  /// thread behind.
   private static func descriptor(
     _ path: String, before deadline: RunLoop.Instant
   ) throws -> RunLoop.Message.Descriptor? {

@@ -5,7 +5,7 @@ import Synchronization
 
 /// `runloop port serve`
 enum PortServer {
-  /// Until `count` messages were answered, or a signal asks for the end.
+  /// Serves until it has answered `count` messages, or a signal ends it.
   static func run(_ name: String, count: Int?) throws {
     // Before any thread exists.
     try RunLoop.Signal.block(.interrupt, .terminate)
@@ -16,7 +16,7 @@ enum PortServer {
       onRefusal: { Output.complain("runloop port: a connection was refused: \($0.reason)") },
       replying: { _, message in
         Output.write(message.line + "\n")
-        if Output.hasFailed { loop.stop() }  // nobody hears of what comes
+        if Output.hasFailed { loop.stop() }  // nobody would see the next messages
         if served.add(1, ordering: .relaxed).newValue == count { loop.stop() }
         return message.echo
       })
@@ -32,7 +32,7 @@ enum PortServer {
 }
 
 extension RunLoop.Message {
-  /// The same id and bytes; the descriptors stay here, and are closed.
+  /// A message with the same id and bytes. The descriptors are not sent back, but closed here.
   fileprivate var echo: RunLoop.Message {
     let bytes = components.filter { if case .bytes = $0 { true } else { false } }
     return RunLoop.Message(id: id, bytes)

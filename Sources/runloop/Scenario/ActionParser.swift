@@ -1,4 +1,4 @@
-/// Statements from words: one closure per verb.
+/// Makes statements from words, with one closure for each verb.
 struct ActionParser {
   let names: Arguments.Names
 

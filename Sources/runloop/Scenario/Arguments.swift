@@ -1,11 +1,11 @@
-/// The words of one statement, taken from left to right; options may stand anywhere.
+/// The words of one statement. The parser takes them from left to right; options may stand anywhere.
 struct Arguments {
   let line: Int
   let verb: String
   private var words: [Substring]
   private let names: Names
 
-  /// What the words may refer to.
+  /// The names to which the words may refer.
   struct Names {
     var items: [String: Int] = [:]
     var kinds: [ItemDeclaration.Kind] = []
@@ -21,7 +21,7 @@ struct Arguments {
 
   func error(_ text: String) -> ScenarioError { ScenarioError(line, "\(verb): \(text)") }
 
-  /// All of it, as it stands.
+  /// Takes all remaining words as one text.
   mutating func takeRest() -> String {
     defer { words = [] }
     return words.joined(separator: " ")
@@ -59,7 +59,7 @@ struct Arguments {
     return name
   }
 
-  /// An item of one of the kinds.
+  /// Takes an item of one of the kinds.
   mutating func takeItem(_ kinds: ItemDeclaration.Kind...) throws(ScenarioError) -> Int {
     let name = try take("item")
     guard let index = names.items[name] else { throw error("unknown item '\(name)'") }
@@ -70,7 +70,7 @@ struct Arguments {
     return index
   }
 
-  /// An item that can be a member of a mode: everything but a block.
+  /// Takes an item that can be a member of a mode: all kinds but blocks.
   mutating func takeMember() throws(ScenarioError) -> Int {
     try takeItem(.observer, .source0, .source1, .timer)
   }
@@ -79,12 +79,12 @@ struct Arguments {
     ModeName(written: try take("mode"))
   }
 
-  /// In milliseconds.
+  /// Takes a time in milliseconds.
   mutating func takeTime(_ range: ClosedRange<Double> = Limits.times) throws(ScenarioError) -> Double {
     try Limits.number(take("number"), in: range, line, "\(verb): ")
   }
 
-  /// A run's limit.
+  /// Takes the limit of a run.
   mutating func takeSeconds() throws(ScenarioError) -> Double {
     let word = try take("number")
     if word == "huge" { return 1e10 }

@@ -53,7 +53,7 @@ extension Interpreter {
     }
   }
 
-  /// Those that no loop takes part in.
+  /// Executes the actions that concern no loop.
   private func executePlain(_ action: Action, _ line: Int, _ thread: ScenarioThread?) {
     switch action {
     case .sleep(let milliseconds): time.sleep(milliseconds)
@@ -73,7 +73,7 @@ extension Interpreter {
     }
   }
 
-  /// A block that runs its loop recursively comes to an end before the stack does.
+  /// Limits the nesting of runs, so that a block that runs its loop recursively does not overflow the stack.
   private func enterRun(_ line: Int, _ thread: ScenarioThread?) {
     guard let thread else { return }
     guard thread.depth < Limits.nesting else { fail(line, "runs are nested more than \(Limits.nesting) deep") }

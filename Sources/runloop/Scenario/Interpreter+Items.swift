@@ -85,13 +85,13 @@ extension Interpreter {
 
   // MARK: Blocks
 
-  /// Queues a block. No wake.
+  /// Queues a block without waking the loop.
   func enqueue(_ record: ItemRecord, in modes: [RunLoop.Mode], of loop: RunLoop) throws {
     let ticket = BlockTicket(record: record, interpreter: self)
     try loop.enqueue(in: RunLoop.NamedModes(modes)) { ticket.run() }
   }
 
-  /// Has a loop perform a block as a source.
+  /// Makes a loop perform a block as a source.
   func perform(
     _ record: ItemRecord, in modes: [RunLoop.Mode], of loop: RunLoop, waits: Bool
   ) throws {

@@ -16,7 +16,7 @@ extension Interpreter {
     case .nextFire(let mode, let name):
       return "nextfire \(mode.written) = \(fireDate(loop(name).nextFireDate(in: mode.mode)))"
     case .modes(let name):
-      // The kit's main loop has it from the start; no scenario has a word for it.
+      // RunLoopKit's main loop has this mode from the start; the language has no word for it.
       let modes = loop(name).modes.subtracting([.tracking]).map { ModeName.traced($0) }
       return "modes = \(modes.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: ","))"
     case .mode(let name): return "mode = \(ModeName.traced(loop(name).currentMode))"

@@ -3,7 +3,7 @@ internal import RunLoopLibc
 import RunLoopTesting
 import Synchronization
 
-/// Runs a scenario on the public interface of RunLoopKit.
+/// Runs a scenario through the public interface of RunLoopKit.
 final class Interpreter: Sendable {
   let file: String
   let scenario: Scenario
@@ -32,7 +32,8 @@ final class Interpreter: Sendable {
 
   var primary: ScenarioThread { threads[0] }
 
-  /// Ends the process by itself only on an error or a hang. To be called on the main thread.
+  /// Runs the scenario, and returns its trace. Ends the process only after an error or a hang. Call it on the main
+  /// thread.
   func run() -> String {
     startWatchdog()
     if primary.name == "main" {
@@ -93,7 +94,7 @@ final class Interpreter: Sendable {
     threads.first { $0.name == name }!  // the parser has checked the name
   }
 
-  /// Prints what there is, and HANG, when the scenario takes too long.
+  /// If the scenario takes too long, prints the trace so far and HANG.
   private func startWatchdog() {
     _ = time.start {
       self.time.sleep(self.scenario.settings.watchdog)
@@ -107,7 +108,7 @@ final class Interpreter: Sendable {
     _exit(Output.status(3))
   }
 
-  /// An error that shows only now. Prints what there is, and ends the process.
+  /// Reports an error that shows only in the run: prints the trace so far, and ends the process.
   func fail(_ line: Int, _ text: String) -> Never {
     Output.write(trace.finish(collapsingIdleWakes: scenario.settings.collapsesIdleWakes))
     Output.complain("\(file):\(line): error: \(text)")
@@ -123,7 +124,7 @@ final class Interpreter: Sendable {
     if !isTaken { fail(thread?.line ?? 0, "the trace has more than \(Limits.traceLines) lines") }
   }
 
-  /// ` at=N` of the time since zero.
+  /// Returns ` at=N` for the time since zero.
   func stamp() -> String {
     " at=\(time.bucket(zero.withLock { $0 }.duration(to: .now)))"
   }
@@ -134,7 +135,7 @@ final class Interpreter: Sendable {
 
   // MARK: Callouts
 
-  /// An item was called: counts, traces, and does what the rules say.
+  /// Runs the callout of an item: counts it, traces it, and executes the rules.
   func callout(_ record: ItemRecord, _ label: String) {
     let numbers = record.beginCall([])
     defer { record.endCall() }

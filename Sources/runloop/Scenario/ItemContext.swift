@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The context of an item, as the C model has it: retained when the item is made, and released once at the end. A timer
-/// and an observer have it in their closure, a source keeps it until it is destroyed.
+/// The context of an item, with the lifetime that contexts have in C: retained when the item is made, and released once
+/// at the end. The closure of a timer or an observer retains it; a source retains it until the source is destroyed.
 final class ItemContext: Sendable {
   private let record: ItemRecord
   private let interpreter: Interpreter
@@ -15,12 +15,12 @@ final class ItemContext: Sendable {
 
   deinit { end() }
 
-  /// Once, however often it is called.
+  /// Releases the context; further calls do nothing.
   func end() {
     if !isReleased.exchange(true, ordering: .acquiringAndReleasing) { release() }
   }
 
-  /// As a timer does around each callout (rule 55).
+  /// Retains the context around a callout, as a timer does (rule 55).
   func during(_ callout: () -> Void) {
     retain()
     callout()

@@ -84,7 +84,7 @@ enum ItemParser {
     return true
   }
 
-  /// It may also be written as a decimal number.
+  /// Parses a whole number, which may also be written as a decimal number.
   private static func integer(_ text: String, line: Int) throws(ScenarioError) -> Int {
     if let integer = Int(text) ?? Double(text).flatMap({ Int(exactly: $0) }) { return integer }
     throw ScenarioError(line, "order: '\(text)' is no whole number from \(Int.min) to \(Int.max)")
@@ -92,7 +92,7 @@ enum ItemParser {
 }
 
 extension Int {
-  /// Towards zero; the nearest representable one outside the range, 0 for not a number.
+  /// Rounds towards zero. Outside of the range it is the nearest representable number; not-a-number becomes 0.
   init(clamping number: Double) {
     if number.isNaN {
       self = 0

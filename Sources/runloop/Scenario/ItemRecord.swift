@@ -13,15 +13,15 @@ final class ItemRecord: Sendable {
     /// The interpreter's only reference.
     var item: RunLoop.Item?
     var ports = Ports(reading: -1, writing: -1)
-    /// Held by the item.
+    /// Retained by the item.
     weak var context: ItemContext?
     var calls = 0
-    /// Those on the stack.
+    /// The number of its calls on the stack.
     var openCalls = 0
     var callsPerActivity: [UInt: Int] = [:]
   }
 
-  /// Descriptors; the same for an event counter.
+  /// The two ends of a pipe; for an event counter the same descriptor twice.
   struct Ports: Sendable {
     let reading: Int32
     let writing: Int32
@@ -55,13 +55,13 @@ final class ItemRecord: Sendable {
     state.withLock { $0.ports = ports }
   }
 
-  /// Gives the reference up, outside the lock: the item may be destroyed here.
+  /// Releases the reference outside the lock: that may destroy the item.
   func drop() {
     _ = state.withLock { $0.item.take() }
   }
 
-  /// The context of a timer or an observer ends with the closure that has it; but the closure stays while it is called,
-  /// and the model releases the context at once (rule 54).
+  /// Ends the context of a timer or an observer while its callout runs. The closure has the context and lives until the
+  /// callout returns, but the model releases the context at once (rule 54).
   func wasInvalidated() {
     guard declaration.kind == .timer || declaration.kind == .observer else { return }
     state.withLock { $0.openCalls > 0 ? $0.context : nil }?.end()
@@ -82,7 +82,7 @@ final class ItemRecord: Sendable {
 }
 
 extension ItemRecord.Ports {
-  /// Non-blocking, closed on exec; or the error's number.
+  /// Makes the descriptors, non-blocking and close-on-exec.
   static func make(_ port: ItemDeclaration.Port) -> Result<Self, PortError> {
     if case .pipe = port {
       var ends: [Int32] = [-1, -1]

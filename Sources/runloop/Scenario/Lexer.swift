@@ -1,8 +1,8 @@
-/// Section 1 of the language, on bytes: a comment, words, actions.
+/// Section 1 of the language, on bytes: comments, words, actions.
 enum Lexer {
   private static let hash = UInt8(ascii: "#"), blank = UInt8(ascii: " "), tab = UInt8(ascii: "\t")
 
-  /// The lines without comments and blanks at their ends. Bytes that are no UTF-8 are repaired.
+  /// Returns the lines without comments and without blanks at their ends. Repairs bytes that are no UTF-8.
   static func lines(of text: [UInt8]) -> [String] {
     text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
       String(decoding: trimmed(withoutComment(line)), as: UTF8.self)
@@ -13,7 +13,7 @@ enum Lexer {
     text.split { $0 == " " || $0 == "\t" }
   }
 
-  /// What stands before and after the first colon.
+  /// Returns the text before and after the first colon.
   static func splitAtColon(_ text: String) -> (head: Substring, tail: Substring)? {
     guard let colon = text.firstIndex(of: ":") else { return nil }
     return (text[..<colon], text[text.index(after: colon)...])

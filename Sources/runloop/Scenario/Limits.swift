@@ -1,20 +1,21 @@
-/// How far the numbers of a scenario go. What lies beyond is a mistake in its line, not a trap or a wait without end.
+/// The limits of the numbers in a scenario. A number beyond them is an error of its line, not a trap or an endless
+/// wait.
 enum Limits {
-  /// Of a time that the scenario itself waits, in milliseconds: some thirty years. Scaled and added up it is still far
-  /// from what a clock can show.
+  /// The longest time that the scenario itself waits, in milliseconds: some thirty years. Even scaled and added up,
+  /// such times stay far below what a clock can show.
   static let time = 1e12
-  /// Of a time that is handed to the library, which takes any.
+  /// For a time that the library gets: it accepts any.
   static let times = -Double.infinity...Double.infinity
-  /// Of `RLSCALE`, and of all `slow` lines together.
+  /// For `RLSCALE`, and for all `slow` lines together.
   static let scales = 0.001...1000.0
-  /// Of `write` and `repeat`.
+  /// For `write` and `repeat`.
   static let repetitions = 0...1_000_000
   static let calls = 0...1_000_000_000
-  /// Runs within runs, on one thread.
+  /// The depth of nested runs on one thread.
   static let nesting = 200
   static let traceLines = 1_000_000
 
-  /// The text as a number of a range, or what is wrong with it.
+  /// Parses a number of a range; throws the error of the line if it is not one.
   static func number(
     _ text: some StringProtocol, in range: ClosedRange<Double> = times, _ line: Int, _ what: String
   ) throws(ScenarioError) -> Double {

@@ -50,7 +50,7 @@ enum ScenarioCommand {
     _exit(Output.status(0))
   }
 
-  /// Nil, told, if it is none.
+  /// Returns the factor of `RLSCALE`; nil, with a message, if that is not a valid one.
   private static func scale() -> Double? {
     guard let value = getenv("RLSCALE"), value.pointee != 0 else { return 1 }
     let text = String(cString: value)
@@ -64,7 +64,7 @@ enum ScenarioCommand {
     return 2
   }
 
-  /// Nil with errno set.
+  /// Returns nil, with errno set, if the file cannot be read.
   private static func contents(of path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

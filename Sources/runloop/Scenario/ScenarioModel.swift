@@ -40,7 +40,7 @@ struct Scenario: Sendable {
   }
 }
 
-/// One line of the section 3 kind: what an item is, before it exists.
+/// The declaration of an item, by a line of section 3 of the language.
 struct ItemDeclaration: Sendable {
   enum Kind: String, Sendable, CaseIterable {
     case observer, source0, source1, timer, block
@@ -83,7 +83,7 @@ struct ItemDeclaration: Sendable {
 struct ModeName: Sendable {
   let written: String
 
-  /// The `-copy` names stand for strings equal to the constants: in Swift, for the constants.
+  /// In C the `-copy` names stand for strings equal to the constants; in Swift they are the constants.
   var mode: RunLoop.Mode {
     switch written {
     case "default": .default
@@ -94,7 +94,7 @@ struct ModeName: Sendable {
     }
   }
 
-  /// How `run` lines show it: the copies by the word that was written.
+  /// The name in `run` lines: a copy is shown as it was written.
   var shown: String {
     written.hasSuffix("-copy") ? written : ModeName.traced(mode)
   }
@@ -106,7 +106,7 @@ struct ModeName: Sendable {
   }
 }
 
-/// The six activities and the two masks by their words.
+/// The words for the six activities and the two masks.
 enum ActivityName {
   static let single: [(name: String, activity: RunLoop.Activity)] = [
     ("entry", .entry), ("before-timers", .beforeTimers), ("before-sources", .beforeSources),
@@ -126,7 +126,7 @@ enum ActivityName {
   }
 }
 
-/// A mistake in a scenario.
+/// An error in a scenario.
 struct ScenarioError: Error {
   let line: Int
   let text: String

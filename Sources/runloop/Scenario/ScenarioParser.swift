@@ -1,12 +1,13 @@
 import RunLoopKit
 
-/// A scenario from its text. Two readings: the first collects what can be named, so that lines may refer to later ones.
+/// Makes a scenario from its text. It reads the lines twice: first for the names, so that a line may refer to a later
+/// one.
 struct ScenarioParser {
   private var scenario = Scenario()
   private var names = Arguments.Names()
   private var errors: [ScenarioError] = []
 
-  /// Either a scenario in which every name is known, or all mistakes in the order of the lines.
+  /// Returns a scenario in which every name is known; or all errors in the order of the lines.
   static func parse(_ text: [UInt8]) -> (scenario: Scenario, errors: [ScenarioError]) {
     var parser = ScenarioParser()
     let lines = parser.program(of: text).filter { !$0.1.isEmpty && parser.isPlain($0.1, line: $0.0) }
@@ -20,7 +21,7 @@ struct ScenarioParser {
     return (parser.scenario, parser.errors.sorted { $0.line < $1.line })
   }
 
-  /// The numbered lines before the traces, each of which stands behind a line `--- golden` or `--- right`.
+  /// Returns the numbered lines before the traces. A trace begins with a line `--- golden` or `--- right`.
   private mutating func program(of text: [UInt8]) -> [(Int, String)] {
     let lines = Array(zip(1..., Lexer.lines(of: text)))
     for (line, text) in lines where text.hasPrefix("--- ") && text != "--- golden" && text != "--- right" {
@@ -41,7 +42,7 @@ struct ScenarioParser {
     }
   }
 
-  /// No control characters: what a file says is printed, and shall not drive a terminal.
+  /// Refuses control characters: the tool prints text of the file, which must not drive a terminal.
   private mutating func isPlain(_ text: String, line: Int) -> Bool {
     guard let scalar = text.unicodeScalars.first(where: { ControlBytes.isControl($0) && $0 != "\t" }) else {
       return true
@@ -52,7 +53,7 @@ struct ScenarioParser {
 
   // MARK: First reading: names
 
-  /// The directives that may come once.
+  /// The directives that were given; each may come once.
   private var given: Set<Substring> = []
   private var primaryName = "A"
   private var hasProgram = false
@@ -74,7 +75,8 @@ struct ScenarioParser {
     }
   }
 
-  /// The first section names the primary thread, unless statements stand before it: then these are thread A's.
+  /// The first section names the primary thread. Statements before any section belong to thread A, which is then the
+  /// primary one.
   private mutating func declareSection(_ words: [Substring], _ line: Int) throws(ScenarioError) {
     guard words.count == 2, words[1].hasSuffix(":"), words[1].count > 1 else {
       throw ScenarioError(line, "expected: thread NAME:")

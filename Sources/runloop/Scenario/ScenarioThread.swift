@@ -2,23 +2,23 @@ import RunLoopKit
 internal import RunLoopLibc
 import Synchronization
 
-/// A thread of a scenario: a section's, or the one that executes the `at` lines.
+/// A thread of a scenario: the thread of a section, or the one that executes the `at` lines.
 final class ScenarioThread: Sendable {
   let name: String
-  /// Before the lines that this thread traces.
+  /// Begins the lines that this thread traces.
   let prefix: String
   let program: [Statement]
   private let state = Mutex(State())
   private let ownLine = Atomic<Int>(0)
   private let ownDepth = Atomic<Int>(0)
 
-  /// The line of the statement that it executes. Its own thread.
+  /// The line of the statement that it executes. Only its own thread uses this.
   var line: Int {
     get { ownLine.load(ordering: .relaxed) }
     set { ownLine.store(newValue, ordering: .relaxed) }
   }
 
-  /// How many of its runs are on the stack. Its own thread.
+  /// The number of its runs on the stack. Only its own thread uses this.
   var depth: Int {
     get { ownDepth.load(ordering: .relaxed) }
     set { ownDepth.store(newValue, ordering: .relaxed) }
@@ -27,7 +27,7 @@ final class ScenarioThread: Sendable {
   private struct State {
     var hasStarted = false
     var loop: RunLoop?
-    /// Kept beyond the thread's end, when its loop still cancels its sources.
+    /// Kept beyond the thread's end, because its loop still calls `cancel` of its sources then.
     var loopIdentity: ObjectIdentifier?
     var worker: WorkerThread?
   }
@@ -38,14 +38,14 @@ final class ScenarioThread: Sendable {
     self.program = program
   }
 
-  /// From its loop's creation to the end of its program.
+  /// Set from the creation of its loop to the end of its program.
   var loop: RunLoop? { state.withLock { $0.loop } }
 
   var loopIdentity: ObjectIdentifier? { state.withLock { $0.loopIdentity } }
 
   var hasStarted: Bool { state.withLock { $0.hasStarted } }
 
-  /// False if it was started before.
+  /// Returns false if it was started before.
   func markStarted() -> Bool {
     state.withLock { state in
       defer { state.hasStarted = true }
@@ -61,7 +61,7 @@ final class ScenarioThread: Sendable {
   }
 
   func giveUpLoop() {
-    // Released outside the lock.
+    // The result, and so the loop, is released outside the lock.
     _ = state.withLock { $0.loop.take() }
   }
 
@@ -75,7 +75,7 @@ final class ScenarioThread: Sendable {
   }
 }
 
-/// Which of them the calling thread is.
+/// Finds the scenario's thread for the calling thread.
 final class ThreadDirectory: Sendable {
   private let threads = Mutex<[pthread_t: ScenarioThread]>([:])
 
@@ -83,7 +83,7 @@ final class ThreadDirectory: Sendable {
     threads.withLock { $0[pthread_self()] = thread }
   }
 
-  /// Nil on a thread that no section describes.
+  /// Nil on a thread that is not in the scenario.
   var current: ScenarioThread? {
     threads.withLock { $0[pthread_self()] }
   }

@@ -2,7 +2,7 @@ import RunLoopKit
 internal import RunLoopLibc
 import RunLoopTesting
 
-/// Opens once; threads wait for it.
+/// A gate opens once; threads wait for that.
 final class ThreadGate: @unchecked Sendable {
   private let virtual: VirtualTime.Gate?
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -34,7 +34,7 @@ final class ThreadGate: @unchecked Sendable {
     pthread_mutex_unlock(mutex)
   }
 
-  /// Until it is open or the time has come; says whether it is open.
+  /// Waits until the gate is open or the deadline has come; returns whether it is open.
   @discardableResult
   func wait(until deadline: RunLoop.Instant = .distantFuture) -> Bool {
     if let virtual { return virtual.wait(until: deadline) }
@@ -49,7 +49,7 @@ final class ThreadGate: @unchecked Sendable {
 }
 
 extension timespec {
-  /// On the monotonic clock.
+  /// Converts a time on the monotonic clock.
   init(_ instant: RunLoop.Instant) {
     self.init(
       tv_sec: Int(instant.nanoseconds / 1_000_000_000), tv_nsec: Int(instant.nanoseconds % 1_000_000_000))

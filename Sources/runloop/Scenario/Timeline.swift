@@ -2,16 +2,17 @@ import RunLoopKit
 internal import RunLoopLibc
 import RunLoopTesting
 
-/// The time and the threads of a scenario: the machine's, or virtual ones.
+/// The time and the threads of a scenario: the system's, or virtual ones.
 final class Timeline: Sendable {
   private let virtual: VirtualTime?
   /// Multiplies every time of the scenario.
   private let scale: Double
   private let quantum: Double
 
-  /// To be made on the process's main thread before any loop exists.
+  /// Call it on the main thread before any loop exists.
   init(isVirtual: Bool, scale: Double, quantum: Double) {
-    // A thread that computes for long is told as late as the backstop ends it, which is scaled for slow machines.
+    // A thread that computes for long is reported when the backstop ends it, so the time is scaled for slow machines
+    // too.
     let patience = Duration.seconds(10 * max(1, scale))
     virtual = isVirtual ? VirtualTime.install(tick: .nanoseconds(100), whenStuck: .report(after: patience)) : nil
     self.scale = scale
@@ -26,12 +27,12 @@ final class Timeline: Sendable {
     return longest(scaled / 1000) ?? .milliseconds(scaled)
   }
 
-  /// In place of one that a duration, of some 1.7e20 seconds at most, may not hold; nil if it does.
+  /// Returns the longest duration if `seconds` may exceed what a duration holds, some 1.7e20 seconds; otherwise nil.
   private func longest(_ seconds: Double) -> Duration? {
     seconds.magnitude < 1e18 ? nil : .seconds(seconds < 0 ? Int64.min : Int64.max)
   }
 
-  /// The limit of a run of so many seconds; nil without one. Only what is meant as a time is scaled.
+  /// Returns the limit of a run of so many seconds; nil for no limit. Only numbers that are meant as times are scaled.
   func runLimit(_ seconds: Double) -> Duration? {
     if seconds.isNaN { return nil }
     return longest(seconds) ?? .seconds(seconds > 0 && seconds < 1e6 ? seconds * scale : seconds)
@@ -68,7 +69,7 @@ final class Timeline: Sendable {
     }
   }
 
-  /// One round of a program's loop: virtual time must not stand still because of it.
+  /// Counts one round of a program's loop, so that such a loop does not stop the virtual clock.
   func loopedOnce() {
     virtual?.spin()
   }
@@ -83,15 +84,15 @@ final class Timeline: Sendable {
     return .real(startThread(body))
   }
 
-  /// The machine's clock, also with virtual time.
+  /// Reads the system's clock, even with virtual time.
   private static func machineNow() -> RunLoop.Instant {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
     return RunLoop.Instant(nanoseconds: UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec))
   }
 
-  /// With virtual time: calls `body` after the watchdog's time by the machine's clock, at least ten seconds (scaled). A
-  /// virtual clock stands still while a thread computes, so that no virtual watchdog finds a thread that computes for
+  /// With virtual time: calls `body` after the watchdog's time by the system's clock, at least ten seconds (scaled). A
+  /// virtual clock stands still while a thread computes, so a virtual watchdog cannot find a thread that computes for
   /// ever.
   func startBackstop(_ milliseconds: Double, _ body: @escaping @Sendable () -> Void) {
     guard virtual != nil else { return }

@@ -5,9 +5,9 @@ import Synchronization
 final class Trace: Sendable {
   struct Line: Equatable {
     let text: String
-    /// Of an observer's line; empty for all others.
+    /// The activity of an observer's line; empty for all other lines.
     var activity: RunLoop.Activity = []
-    /// Neighbouring lines of one such group stand in no specified order.
+    /// The order of neighbouring lines of one such group is not specified.
     var group = Group.none
 
     enum Group: Equatable {
@@ -25,7 +25,7 @@ final class Trace: Sendable {
 
   private let state = Mutex(State())
 
-  /// Nothing once the trace is closed. False if it is full. Thread: any.
+  /// Appends a line; does nothing once the trace is closed. Returns false if it is full. Any thread may call it.
   func append(_ line: Line) -> Bool {
     state.withLock { state in
       guard !state.isClosed else { return true }
@@ -35,12 +35,12 @@ final class Trace: Sendable {
     }
   }
 
-  /// What comes from now on is not traced.
+  /// Later lines are not traced.
   func close() {
     state.withLock { $0.isClosed = true }
   }
 
-  /// Closes it; the normalised text, one line each.
+  /// Closes the trace, and returns the normalised text.
   func finish(collapsingIdleWakes: Bool) -> String {
     let lines = state.withLock { state in
       state.isClosed = true
@@ -51,10 +51,11 @@ final class Trace: Sendable {
   }
 }
 
-/// Section 7 of the language: what is taken out of a trace because it is allowed, or not specified.
+/// Section 7 of the language: removes from a trace what is allowed but not required, and sorts what has no specified
+/// order.
 enum TraceNormalisation {
-  /// G(before-waiting) G(after-waiting) G(before-timers)? G(before-sources)? G(before-waiting) becomes its first group,
-  /// again and again, where G(x) is a maximal group of neighbouring lines of activity x.
+  /// Replaces G(before-waiting) G(after-waiting) G(before-timers)? G(before-sources)? G(before-waiting) by its first
+  /// group, repeatedly. G(x) is a maximal group of neighbouring lines of activity x.
   static func collapsingIdleWakes(_ lines: [Trace.Line]) -> [Trace.Line] {
     var result: [Trace.Line] = []
     var index = 0
@@ -76,7 +77,8 @@ enum TraceNormalisation {
     lines[start...].firstIndex { $0.activity != activity } ?? lines.count
   }
 
-  /// Where the idle wake ends that starts at `start` with after-waiting and ends with the next before-waiting group.
+  /// Returns the end of the idle wake that starts at `start` with after-waiting, and ends with the next before-waiting
+  /// group.
   private static func endOfIdleWake(in lines: [Trace.Line], from start: Int) -> Int? {
     let afterWaiting = end(of: .afterWaiting, in: lines, from: start)
     guard afterWaiting > start else { return nil }
@@ -86,7 +88,7 @@ enum TraceNormalisation {
     return beforeWaiting > beforeSources ? beforeWaiting : nil
   }
 
-  /// Neighbouring lines of one group, sorted as byte strings with their thread prefix.
+  /// Sorts neighbouring lines of one group as byte strings with their thread prefix.
   static func sortingUnordered(_ lines: [Trace.Line]) -> [Trace.Line] {
     var result = lines
     var start = 0
