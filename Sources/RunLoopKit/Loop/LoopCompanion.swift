@@ -1,26 +1,28 @@
-/// What has work for a loop that is no item and no block, and outlives the loop's thread: an executor.
+/// An object with work for a loop that is neither an item nor a block, and that outlives the loop's thread: an
+/// executor.
 protocol LoopCompanion: AnyObject, Sendable {
-  /// How much work waits that a run of this mode, begun now, would do: the mode is not empty then. Called with the
-  /// loop's lock held.
+  /// The number of jobs that a run of this mode would do if it began now. A mode with jobs is not empty. Called with
+  /// the loop's lock held.
   func workCount(for mode: ModePointer) -> Int
 
-  /// How much of it a pass does at most.
+  /// The largest number of jobs that one pass does.
   var workPerPass: Int { get }
 
-  /// The loop's thread is told to end: of a turn that is on the stack, or comes in the same pass, the work that comes
-  /// from now on is no part. Called on any thread, with the loop's lock held.
+  /// Called when the loop's thread is asked to end. Jobs that arrive from now on wait: neither a turn that is on the
+  /// stack does them nor one that begins in the same pass. Called on any thread, with the loop's lock held.
   func loopQuits()
 
-  /// The run that lies there was left, with the work that was on its stack (decision 0041). With no lock held. [loop]
+  /// Called when a run was left, with the work that was on its stack (decision 0041). No lock is held. [loop]
+  /// - Parameter run: The run's address on the stack.
   func runWasLeft(_ run: UInt)
 
-  /// The loop's thread ends, has called its last callout, and will do no more work. Called on that thread, with no lock
-  /// held.
+  /// Called when the loop's thread ends: the loop has made its last callout and does no more work. Called on that
+  /// thread, with no lock held.
   func loopHasEnded()
 }
 
-/// The companions of a loop. Guarded by the loop's lock. They stay until the loop is released, because code that uses
-/// them holds them without a reference.
+/// The companions of a loop. Guarded by the loop's lock. The loop retains them until it is released, because code that
+/// uses them does not retain them.
 struct LoopCompanions {
   private(set) var all: [any LoopCompanion] = []
 
@@ -32,7 +34,7 @@ struct LoopCompanions {
   @inline(never)
   private func findWork(for mode: ModePointer) -> Bool { workCount(for: mode) > 0 }
 
-  /// How many passes the work that waits needs: in each of them all companions have their turn.
+  /// The number of passes that the waiting work needs. Each pass gives every companion a turn.
   func passCount(for mode: ModePointer) -> Int {
     all.reduce(0) { max($0, ($1.workCount(for: mode) + $1.workPerPass - 1) / $1.workPerPass) }
   }

@@ -1,11 +1,11 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Rule 57: the thread ends. Sources are cancelled per mode, all items leave, pending blocks are released, on this
-  /// thread and outside the lock; from now on adding and posting throw.
+  /// Ends the loop with its thread (rule 57): cancels the sources in each mode, removes all items and releases pending
+  /// blocks, on this thread and without the lock. From now on adding and posting throw.
   func tearDown() {
     releaseAll()
-    owner.scopes?.drain(to: 0)  // what those callouts have left for the end of a scope is of the loop, too
+    owner.scopes?.drain(to: 0)  // those callouts may have put actions into the scopes
     for companion in lock.withLock({ state.endCompanions() }) { companion.loopHasEnded() }
   }
 
@@ -51,7 +51,7 @@ extension RunLoop {
     withExtendedLifetime((left, recorded, extras)) {}
     for event in held { event.drop() }
     for timer in collected { timer.release() }
-    // The stack is not unwound and may hold these for ever: their descriptors are closed nevertheless.
+    // The stack is not unwound and may retain these for ever, so their descriptors are closed here.
     for source in served {
       source.owned?.release()
       source.invalidate()
@@ -62,8 +62,9 @@ extension RunLoop {
 }
 
 extension RunLoop.Item {
-  /// It was added by the program, and waits for more than to be signalled, armed or notified: libraries keep sources of
-  /// that kind in the loop of a thread that never runs it, and miss nothing.
+  /// True if the program has added the item and the item waits for a callout. Sources that are not signalled, timers
+  /// without a date and observers do not count: libraries keep such items in the loop of a thread that never runs it,
+  /// and miss nothing.
   fileprivate var awaitsCall: Bool {
     switch kind {
     case .connection, .observer: false

@@ -1,41 +1,44 @@
-/// The state of a loop that few loops have. Guarded by the loop's lock.
+/// State that most loops never need; allocated on first use. Guarded by the loop's lock.
 final class LoopExtras {
   private var idleWork: [RunLoop.Mode: IdleWork] = [:]
-  /// Of timers that are added without one, in nanoseconds.
+  /// The tolerance of timers that are added without one, in nanoseconds.
   var defaultTolerance: UInt64 = 0
-  /// Kept once made: the loop's thread is counting.
+  /// Once made they stay until `deinit`, because the loop's thread counts without the lock.
   private var counters: UnsafeMutablePointer<Counters>?
-  /// Counters are also made for callouts that are timed.
+  /// True while the statistics are collected. Counters also exist while callouts are timed.
   private(set) var isCollecting = false
   var slowCalloutReporter: (@Sendable (RunLoop.SlowCallout) -> Void)?
-  /// What `resetStatistics` has answered so far, or was counted before the collection began.
+  /// Subtracted from the counters: what was counted before the collection began, and what `resetStatistics` has
+  /// returned.
   private var taken = RunLoop.Statistics()
-  /// What was collected when the collection ended.
+  /// What was collected until the last collection ended.
   private var kept = RunLoop.Statistics()
 
-  /// Of the first `modesByName.count` modes of the loop.
+  /// The first `modesByName.count` modes of the loop.
   private var modesByName: [RunLoop.Mode: ModePointer] = [:]
 
   deinit { counters?.destroy() }
 
-  /// For a loop of many modes, whose names differ and which stay.
+  /// Finds a mode in a loop of many modes. No two modes have one name and none is ever removed, so the table only has
+  /// to catch up with new modes.
   func mode(_ name: RunLoop.Mode, among modes: ContiguousArray<ModePointer>) -> ModePointer? {
     for mode in modes[modesByName.count...] { modesByName[mode.name] = mode }
     return modesByName[name]
   }
 
   func idleWork(for mode: RunLoop.Mode) -> IdleWork {
-    // Its observer is among the mode's items: anybody may have invalidated it.
+    // The program finds the observer among the mode's items, and may have invalidated it.
     if let work = idleWork[mode], work.observer.isValid { return work }
     let work = IdleWork(queue: idleWork[mode]?.queue ?? IdleQueue())
     idleWork[mode] = work
     return work
   }
 
-  /// The run that lay there was left. [loop]
+  /// Notifies the idle queues that the run at this stack address was left. [loop]
   func idleBlocksAreLeft(in run: UInt) { for work in idleWork.values { work.queue.isLeft(run) } }
 
-  /// The loop has ended, and no other thread can reach this any more: blocks that have not run are released. [loop]
+  /// Releases idle blocks that have not run. The loop has ended, and no other thread can reach this object any more.
+  /// [loop]
   func endIdleWork() {
     for (_, work) in idleWork.sorted(by: { $0.key.rawValue < $1.key.rawValue }) { work.queue.close() }
   }
@@ -47,10 +50,10 @@ final class LoopExtras {
     return made
   }
 
-  /// The statistics are collected, or slow callouts reported.
+  /// True if the statistics are collected or slow callouts reported.
   var isCounting: Bool { isCollecting || slowCalloutReporter != nil }
 
-  /// Before the owner counts for it.
+  /// Must be called before the loop's thread begins to count.
   func beginCollecting(_ kernel: Kernel?) {
     isCollecting = true
     taken = RunLoop.Statistics(makeCounters().pointee, kernel)
@@ -67,7 +70,7 @@ final class LoopExtras {
     return RunLoop.Statistics(counters.pointee, kernel) - taken
   }
 
-  /// What was counted, and nothing else; nil if nothing was.
+  /// An object that holds the statistics and nothing else; nil if nothing was counted.
   func figures(_ kernel: Kernel?) -> LoopExtras? {
     let statistics = statistics(kernel)
     guard statistics != RunLoop.Statistics() else { return nil }

@@ -2,27 +2,29 @@
 struct LoopState: ~Copyable {
   var modes: ContiguousArray<ModePointer>
   let defaultMode: ModePointer
-  /// Names that are common without a mode of that name having been made yet (A20).
+  /// Names that were made common. A mode of such a name may not exist yet (A20).
   var commonNames: Set<RunLoop.Mode> = []
   var commonItems = CommonItems()
   var currentMode: ModePointer?
   var blocks = BlockQueue()
   var delayedPerforms = DelayedPerforms()
   var companions = LoopCompanions()
-  /// Grows with every membership.
+  /// Increases with each membership that begins.
   var lastStamp: UInt64 = 0
-  /// Inside a function of the main queue, which is not entered again.
+  /// True while a function of the main queue runs. Runs nested in that function do not serve the queue.
   var isInMainQueue = false
-  /// Of the main loop: see `RunLoop.servesMainQueue`.
+  /// See `RunLoop.servesMainQueue`. Only the main loop uses it.
   var servesMainQueue = true
-  /// The last callout is over: a companion that joins from now on is not told of the end. Here, where it takes no room.
+  /// True once the loop has made its last callout: the loop does not notify companions that join later. The field
+  /// stands here because it fits into padding.
   private(set) var companionsAreNotified = false
-  /// A block was withdrawn that is not in the queue: a drain may have it. Here, where it takes no room.
+  /// True once a block was withdrawn that was not in the queue: a drain may hold it. The field stands here because it
+  /// fits into padding.
   var drainsHaveWithdrawnBlocks = false
   var idleModes = IdleModes()
 
   var callouts = CalloutRecord.Guarded()
-  /// What few loops have.
+  /// Allocated on first use: most loops need none of it.
   private(set) var extras: LoopExtras?
 
   var collectedTimers = CollectedTimers()
@@ -32,7 +34,7 @@ struct LoopState: ~Copyable {
     modes = [defaultMode]
   }
 
-  /// Those to be told of the end now.
+  /// Returns the companions that the loop has to notify of its end. Later ones are not notified.
   mutating func endCompanions() -> [any LoopCompanion] {
     companionsAreNotified = true
     return companions.all
@@ -45,7 +47,7 @@ struct LoopState: ~Copyable {
     return made
   }
 
-  /// Of a loop that ends: what it has counted stays.
+  /// Takes the extras out of a loop that ends. Its statistics remain readable.
   mutating func takeExtras(_ kernel: Kernel?) -> LoopExtras? {
     let taken = extras.take()
     extras = taken?.figures(kernel)
@@ -57,7 +59,7 @@ struct LoopState: ~Copyable {
     return lastStamp
   }
 
-  /// The loop has ended.
+  /// Closes the descriptors of all modes, because the loop has ended.
   func closeDescriptors() {
     for mode in modes {
       mode.ports.destroy()

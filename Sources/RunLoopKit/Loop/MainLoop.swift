@@ -1,20 +1,20 @@
-/// The loop of the main thread, which any thread may be the first to ask for.
+/// The main thread's loop. Any thread may be the first to ask for it.
 enum MainLoop {
-  /// Lock-free, since a child of fork(2) reads it too.
+  /// Lock-free, because a child of fork(2) reads it too.
   private static let made = ProcessWide<RunLoop>()
 
-  /// In this process; nil if no call has asked for it.
+  /// The main loop of this process; nil if no thread has asked for it.
   static var existing: RunLoop? { made.existing }
 
   static var shared: RunLoop {
     if let loop = made.existing { return loop }
     let loop = made.current { RunLoop(isMain: true, Kernel.mainThreadsOwn) }
-    // Asked for on its own thread: that thread's end is to be noticed.
+    // The main thread asks: its record notices the thread's end.
     if MainThread.isCurrent { _ = ThreadRecord.current.currentLoop }
     return loop
   }
 
-  /// What waits in its loop is never called: not in silence.
+  /// Reports the members and blocks that the main loop will never call.
   static func warnOfEnd(members: Int, blocks: Int) {
     guard members + blocks > 0 else { return }
     func text(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
@@ -28,13 +28,13 @@ enum MainLoop {
   }
 }
 
-/// Of the core, at the end of the main thread, before all other destructors. The main loop ends with its thread also if
-/// only others have asked for it, or nobody has yet: whoever asks later finds it ended.
+/// The C core calls this at the end of the main thread, before all other destructors. The main loop ends with its
+/// thread even if only other threads have asked for it, or no thread has: a later caller gets an ended loop.
 @_cdecl("rlk_kit_main_thread_ends")
 func mainThreadEnds() {
   StackPlace.framesAreLeft()
   if let record = ThreadRecord.existing {
-    _ = record.currentLoop  // ends in its turn
+    _ = record.currentLoop  // the destructor of the record ends it
   } else {
     _ = ThreadRecord.current.currentLoop
     ThreadRecord.endCurrent()

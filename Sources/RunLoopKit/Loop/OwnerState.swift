@@ -1,35 +1,35 @@
-/// The mutable state of a loop that only its own thread touches, without a lock. Apart from `LoopState`, since changing
-/// one part of a Swift value counts as access to the whole.
+/// The mutable state of a loop that only the loop's thread uses, without a lock. It is not part of `LoopState`, because
+/// Swift counts a change of one field as an access to the whole struct.
 struct OwnerState: ~Copyable {
-  /// First: `RunLoop.innermostRun` is the way to it.
+  /// The first field: `RunLoop.innermostRun` finds it at the address of the struct.
   private var innermostRun = Activation.State()
-  /// Polls that have not asked the kernel, since the last that has.
+  /// How many polls in a row were answered without asking the kernel.
   var skippedPolls: UInt8 = 0
   static let mostSkippedPolls: UInt8 = 63
   private(set) var runs: UInt64 = 0
-  /// The thread's.
+  /// The scopes of the loop's thread. Set when the thread gets the loop.
   var scopes: ScopeStack?
   var mainQueue = MainQueueWatch()
   var spin = Spin()
   var times = CalloutTimes()
   var drain = BlockDrain()
-  /// On the stack: blocks that other threads wait for, the innermost one.
+  /// The innermost block on the stack whose caller waits for it in another thread.
   var awaitedCall: Unmanaged<CallOnStack>?
-  /// To be served in the turn of the item that has named it.
+  /// The item that is served next, in the turn of the item that has named it (`serveNext`).
   var successor: RunLoop.Item?
   var failedWaits = FailedWaits()
-  /// Signalled sources collected by the passes on the stack, the innermost one's last.
+  /// The signalled sources that the passes on the stack have collected. Those of the innermost pass come last.
   var collectedSources: ContiguousArray<CollectedSource> = []
-  /// Of a loop that has or had a host.
+  /// The waits of hosts; nil if the loop never had a host.
   var hosted: HostedWaits?
-  /// One of its waits is open.
+  /// True while a wait of a host is open.
   var hasHostedWait = false
-  /// It holds an event that is to be served.
+  /// True while `hosted` holds an event that a pass has to serve.
   var holdsHostedEvent = false
-  /// Its runs may sleep in the host.
+  /// True if the loop's runs may sleep in the host.
   var sleepsInHost = false
 
-  /// A serial for a run that begins.
+  /// Returns a new serial, for a run that begins.
   @inline(__always)
   mutating func nextRun() -> UInt64 {
     runs += 1

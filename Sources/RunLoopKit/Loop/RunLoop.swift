@@ -4,35 +4,36 @@ internal import Synchronization
 /// A run loop: one per thread, created on first use, ended with its thread [RLK-THREAD-1, RLK-END-7]. The object may
 /// outlive the thread.
 ///
-/// - Thread: Any, unless a declaration says "the loop's own". A loop that has ended, or was inherited through fork(2):
-///   calls that can throw throw `.loopEnded` or `.forked`, the others do nothing and answer false, nil or empty;
-///   `isEmpty` and `hasEnded` answer true [RLK-END-10, RLK-FORK-1].
+/// - Thread: Any, unless a declaration says "the loop's own". On a loop that has ended, or was inherited through
+///   fork(2), calls that can throw throw `.loopEnded` or `.forked`. The others do nothing and return false, nil or
+///   empty; `isEmpty` and `hasEnded` return true [RLK-END-10, RLK-FORK-1].
 /// - Re-entry: Everything is allowed from every callout; no lock is held in user code.
 /// - SeeAlso: `CFRunLoopRef`.
 public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
-  /// Guards `state`. Never two loops' locks at once; items' locks are inside it.
+  /// Guards `state`. No thread holds two loops' locks at once. Locks of items are taken inside this one.
   let lock = Lock()
   private let statePlace: UnsafeMutablePointer<LoopState>
   private let ownerPlace: UnsafeMutablePointer<OwnerState>
   let wakes: Wakes
   let stops = Stops()
-  /// 1 while a block waits, in whatever modes, else 0; read without the lock, to pass by an empty queue.
+  /// 1 while a block waits for any mode, else 0. Read without the lock, so that a pass can skip an empty queue.
   let queuedBlocks = Atomic<Int>(0)
-  /// Its thread, as pthread_self(3) has it there; 0 before it was asked for on its thread, and after the thread's end.
+  /// The pthread_self(3) of the loop's thread. 0 until that thread asks for the loop, and after the thread's end.
   private let ownThread = Atomic<pthread_t>(0)
   let callouts = CalloutRecord()
-  /// What `spinLimit` asks for, in nanoseconds.
+  /// The value of `spinLimit`, in nanoseconds.
   let wantedSpin = Atomic<UInt64>(0)
-  /// The address of what counts; 0 while nothing is counted.
+  /// The address of the counters; 0 while nothing is counted.
   let activeCounters = Atomic<UInt>(0)
-  /// Of all its descriptors, waits and dates; nil: the system's. That of its thread when it was made.
+  /// The kernel for all of the loop's descriptors, waits and dates: that of the thread which made the loop. Nil: the
+  /// system's.
   package let kernel: Kernel?
   private let ended = Atomic<Bool>(false)
-  /// The process that made it.
+  /// Identifies the process that made the loop.
   package let forkGeneration = Kernel.forkGeneration
 
   private static let lastSerial = Atomic<UInt64>(0)
-  /// No other loop's, ever.
+  /// Unique in the process for ever.
   package let serial = RunLoop.lastSerial.add(1, ordering: .relaxed).newValue
 
   /// True for the loop of the process's first thread.
@@ -52,27 +53,27 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     statePlace.destroy()
   }
 
-  /// What any thread may need: under the lock.
+  /// The state that any thread may use, under the lock.
   var state: LoopState {
     @inline(__always) unsafeAddress { UnsafePointer(statePlace) }
     @inline(__always) unsafeMutableAddress { statePlace }
   }
 
-  /// What its own thread alone touches. [loop]
+  /// The state that only the loop's thread uses. [loop]
   var owner: OwnerState {
     @inline(__always) unsafeAddress { UnsafePointer(ownerPlace) }
     @inline(__always) unsafeMutableAddress { ownerPlace }
   }
 
-  /// How `owner` begins. [loop]
+  /// The state of the innermost run, with which `owner` begins. It may not be running. [loop]
   @inline(__always)
   var innermostRun: Activation { Activation(at: UnsafeMutableRawPointer(ownerPlace)) }
 
-  /// The innermost run. [loop]
+  /// The innermost run; nil if the loop does not run. [loop]
   @inline(__always)
   var activation: Activation? { innermostRun.isRunning ? innermostRun : nil }
 
-  /// A number that grows with every membership.
+  /// Returns a number that increases with each membership. Under the lock.
   @inline(__always)
   func nextStamp() -> UInt64 { state.nextStamp() }
 
@@ -84,38 +85,39 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 
   /// The main thread's loop, on every thread [RLK-FORK-3].
   ///
-  /// An async `main` ends the main thread when it first suspends, `dispatchMain()` at once, and the loop ends with it:
-  /// the loop reports on standard error how many blocks and members wait in it then, and `add` throws `.loopEnded`,
-  /// whichever thread has asked for the loop first, and when [RLK-END-14]. A source that is not signalled, a timer
-  /// without a date and an observer wait for nothing. That end cannot be noticed if another thread has loaded the
-  /// library by dlopen(3): there the main thread must have asked for its loop.
+  /// The loop ends with the main thread: an async `main` ends that thread when it first suspends, `dispatchMain()` at
+  /// once. The loop then reports on standard error how many blocks and members still wait in it, and `add` throws
+  /// `.loopEnded`. It does not matter which thread has asked for the loop first, or when [RLK-END-14]. A source that is
+  /// not signalled, a timer without a date and an observer do not count as waiting. If another thread has loaded the
+  /// library by dlopen(3), the loop notices the end only if the main thread has asked for its loop before.
   /// - SeeAlso: `CFRunLoopGetMain`.
   public static var main: RunLoop { MainLoop.shared }
 
   /// True on the loop's own thread.
   public var isCurrent: Bool { isOwnThread && isInThisProcess }
 
-  /// In a child of fork(2) also of a loop that it inherited.
+  /// As `isCurrent`, but also true of an inherited loop in a child of fork(2).
   @inline(__always)
   private var isOwnThread: Bool {
     let own = ownThread.load(ordering: .relaxed)
     return own == pthread_self() || (own == 0 && isMain && becomesMainThreads())
   }
 
-  /// The main loop, which has not been asked for as `current` on its thread yet: true on that thread.
+  /// The main thread may not have asked for the main loop yet. If it is the calling thread, the loop becomes its own
+  /// here.
   @inline(never)
   private func becomesMainThreads() -> Bool {
     isUsable && MainThread.isCurrent && ThreadRecord.current.currentLoop === self
   }
 
-  /// Its own thread is the calling one, which holds it.
+  /// True if the calling thread is the loop's own. The thread retains its loop.
   @inline(__always)
   var isHeldByCaller: Bool { ownThread.load(ordering: .relaxed) == pthread_self() }
 
-  /// The loop becomes the calling thread's.
+  /// Makes the calling thread the loop's own.
   func beginThread() { ownThread.store(pthread_self(), ordering: .relaxed) }
 
-  /// The thread's number may be another one's after this.
+  /// Forgets the loop's thread: the system may give its number to another one.
   func endThread() { ownThread.store(0, ordering: .relaxed) }
 
   /// True once the loop's thread has ended.
@@ -126,7 +128,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 
   var isUsable: Bool { isInThisProcess && !hasEnded }
 
-  /// Who decides about the turns of its thread; nil: the system.
+  /// Decides which thread runs next, in virtual time; nil: the system does.
   package var turns: (any TurnTaking)? { kernel?.turns }
 
   @inline(__always)
@@ -135,7 +137,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     guard !hasEnded else { throw endedError }
   }
 
-  /// `.loopEnded`; of the main loop with the usual reason.
+  /// `.loopEnded`; for the main loop it names the usual reason.
   @inline(never)
   package var endedError: RunLoopError { isMain ? .mainLoopEnded : .loopEnded }
 

@@ -1,14 +1,14 @@
 internal import RunLoopLibc
 
-/// What a thread owns: its loop and its scopes. Made on first use, ended by the thread's end.
+/// What a thread owns: its loop and its scopes. Made on first use. It ends with the thread.
 package final class ThreadRecord {
   let scopes = ScopeStack.make()
   private(set) var loop: RunLoop?
   /// The signals that signal sources have blocked in this thread: bit n - 1 is signal n.
   package var claimedSignals: UInt64 = 0
-  /// What connections to other processes keep for the loop that serves them.
+  /// The buffer into which this thread reads packets of other processes.
   @exclusivity(unchecked) private var packetScratch: AnyObject?
-  /// Called when all of it is over.
+  /// Called when the loop and the scopes have ended.
   var whenEnded: (() -> Void)?
 
   private static let key: pthread_key_t = {
@@ -20,14 +20,14 @@ package final class ThreadRecord {
     return key
   }()
 
-  /// Nil if the thread has not used loops or scopes.
+  /// The calling thread's record; nil if the thread has used neither loops nor scopes.
   package static var existing: ThreadRecord? {
     guard let pointer = pthread_getspecific(key) else { return nil }
-    // What `current` has set, retained until the destructor of the key.
+    // `current` has set and retained it. The destructor of the key releases it.
     return Unmanaged<ThreadRecord>.fromOpaque(pointer).takeUnretainedValue()
   }
 
-  /// Of the calling thread's loop; 0 if it has none yet.
+  /// The serial of the calling thread's loop; 0 if it has none yet.
   package static var loopSerial: UInt64 { existing?.loop?.serial ?? 0 }
 
   package static var current: ThreadRecord {
@@ -37,8 +37,8 @@ package final class ThreadRecord {
     return record
   }
 
-  /// What the calling thread keeps for packets; made for the moment on a thread without a loop. From here, since
-  /// another module checks each access for exclusivity.
+  /// The calling thread's buffer for packets. A thread without a loop gets a new one each time. The buffer is accessed
+  /// in this module, because another module would check each access for exclusivity.
   package static func packetScratch(_ make: () -> AnyObject) -> AnyObject {
     guard let record = existing, record.loop != nil else { return make() }
     if let kept = record.packetScratch { return kept }
@@ -50,7 +50,7 @@ package final class ThreadRecord {
   /// The thread's loop, made on first use; in a child of fork(2) a new one.
   var currentLoop: RunLoop {
     if let loop, loop.isInThisProcess { return loop }
-    // Kept: the frames in which a callout has forked may use it.
+    // Never released: the frames of the callout that has forked may use it.
     if let loop { _ = Unmanaged.passRetained(loop) }
     let made = MainThread.isCurrent ? MainLoop.shared : RunLoop(isMain: false, .current)
     loop = made
@@ -61,14 +61,14 @@ package final class ThreadRecord {
 
   deinit { scopes.destroy() }
 
-  /// As the thread's end does, and the thread goes on.
+  /// Ends the loop and the scopes as the thread's end does. The thread goes on.
   static func endCurrent() {
     guard let pointer = pthread_getspecific(key) else { return }
     threadRecordEnds(pointer)
   }
 
-  /// The thread ends: the destructor of its thread-specific data. Callbacks find the loop in its place until all is
-  /// over.
+  /// Ends the loop and the scopes; called by the destructor of the thread-specific data. Until this returns, callbacks
+  /// still find the loop.
   fileprivate func end(_ pointer: UnsafeMutableRawPointer) {
     pthread_setspecific(Self.key, pointer)
     scopes.drain(to: 0)
@@ -84,22 +84,23 @@ package final class ThreadRecord {
   }
 }
 
-/// A C callback: a closure would inherit an isolation that it must not have.
+/// A C callback. A closure would inherit an actor's isolation.
 private func threadRecordEnds(_ pointer: UnsafeMutableRawPointer?) {
   guard let pointer else { return }
-  // The reference of `current`; `end` takes the value away before it returns.
+  // Consumes the reference that `current` has retained; `end` clears the value before it returns.
   let record = Unmanaged<ThreadRecord>.fromOpaque(pointer).takeRetainedValue()
   record.end(pointer)
 }
 
 extension RunLoop {
-  /// The calling thread's loop, if it was made.
+  /// The calling thread's loop; nil if it was not made yet.
   package static var existing: RunLoop? {
     if let loop = ThreadRecord.existing?.loop, loop.isInThisProcess { return loop }
     return MainThread.isCurrent ? MainLoop.existing : nil
   }
 
-  /// Ends the calling thread's loop and scopes, as its end does: it may have others after that. Not on the main thread.
+  /// Ends the calling thread's loop and scopes, as the thread's end does. The thread may get new ones afterwards. Not
+  /// on the main thread.
   package static func endCurrent() { ThreadRecord.endCurrent() }
 }
 

@@ -1,40 +1,43 @@
-// Who waits for what, on what, and who wakes it. No lock of a loop, an item or a port is held meanwhile, but by who
-// waits for another one.
+// What waits for what, where it waits, and what wakes it. A waiter holds no lock of a loop, an item or a port; only one
+// that waits for another lock may hold some.
 //
-// A thread that needs another one sleeps on a number (`FutexWord`; in virtual time by `ParkedWaits`) or in the kernel:
+// A thread that waits for another one sleeps on a number (`FutexWord`; in virtual time `ParkedWaits`) or in the kernel:
 //
-// | who                        | for what              | on what              | woken by
+// | waiter                     | waits for             | waits on             | woken by
 // | a thread                   | a section's end       | `Lock`               | the holder
-// | `performAndWait`, barriers | a block's end or loss | `BlockTicket`        | the loop, or who drops the block
+// | `performAndWait`, barriers | a block's end or loss | `BlockTicket`        | the loop, or a drop of the block
 // | `Thread.start`, `join`     | the next phase        | `Resident.phase`     | that thread
-// | `send`, a full port        | room in the queue     | `Mailbox.room`       | who takes a message, or moves it
+// | `send`, a full port        | room in the queue     | `Mailbox.room`       | a thread that takes or moves a message
 // | `send`, a full connection  | room in the socket    | ppoll(2)             | the kernel, when the peer reads
 // | the same, too much unread  | a reader              | an epoll instance    | the kernel, when the peer reads
-// | `invalidateAndWait`        | a callout's end       | `CalloutRecord.turn` | the loop, behind the callout
+// | `invalidateAndWait`        | a callout's end       | `CalloutRecord.turn` | the loop, after the callout
 //
-// A thread that serves its own loop meanwhile sleeps in a pass (`Wait.swift`), or in its host (`HostSleep.swift`). An
-// event of the mode wakes it, an expiry, or the wakeup word (`WakeWord`). What its run ends for is an `AwaitedEnd`:
+// A thread that serves its own loop while it waits sleeps in a pass (`Wait.swift`) or in its host (`HostSleep.swift`).
+// An event of the mode wakes it, or an expiry, or the wakeup word (`WakeWord`). An `AwaitedEnd` says what ends its run:
 //
-// | `run`                      | a stop, an empty mode | `Activation`         | who stops it, or takes out the last
-// | `run(until:)`              | a condition           | `AwaitedCondition`   | each event, each wake: it asks again
+// | waiter                     | waits for             | waits on             | woken by
+// | `run`                      | a stop, an empty mode | `Activation`         | a stop, or the last member's removal
+// | `run(until:)`              | a condition           | `AwaitedCondition`   | any event or wake; evaluated then
 // | `run(in:_:)`               | a task's end          | `AwaitedTask`        | the task, by a hidden port
-// | `request`                  | an answer             | `AwaitedReply`       | who answers, by a hidden port
+// | `request`                  | a reply               | `AwaitedReply`       | the replier, by a hidden port
 //
-// A task is suspended in a `Resumption`, which resumes it once: for what has come, its cancellation, or its limit:
+// A task suspends in a `Resumption`. The first of what it waits for, its cancellation and its time limit resumes it:
 //
-// | `perform`                  | a block's end or loss | `AwaitedCall`        | the loop, or who drops the block
+// | waiter                     | waits for             | waits in             | resumed by
+// | `perform`                  | a block's end or loss | `AwaitedCall`        | the loop, or a drop of the block
 // | `Thread.start`, `join`     | the next phase        | `PhaseWaiters`       | that thread
-// | `send`, a full port        | room in the queue     | `RoomLine`           | who takes a message
-// | `send`, a full connection  | room in the socket    | `SendLine`           | the I/O thread, which drives the line
-// | `request`                  | an answer             | `PendingReply`       | who answers, or drops the right to
-// | `sleep`                    | a date                | `Sleeper`            | its timer, or who drops that
+// | `send`, a full port        | room in the queue     | `RoomLine`           | a thread that takes a message
+// | `send`, a full connection  | room in the socket    | `SendLine`           | the I/O thread
+// | `request`                  | a reply               | `PendingReply`       | the replier, or the loss of its right
+// | `sleep`                    | a date                | `Sleeper`            | its timer, or the loss of that timer
 // | `next` of a sequence       | an element            | `EventFeed`          | its item's callout, or the loop's end
-// | `exit(of:)`                | a child's exit        | `ChildTurn`          | its source, or who drops that
+// | `exit(of:)`                | a child's exit        | `ChildTurn`          | its source, or the loss of that source
 //
-// Without a thread or a task wait a closure, or an object, which is called:
+// Closures and objects wait without a thread or a task, and are called:
 //
-// | `invalidate(finally:)`     | callouts' ends        | `FinalCall`          | the last loop, behind its callout
-// | `onInvalidation`           | a port's end          | `Invalidation`       | who ends the port
-// | `onDrop`                   | a block's loss        | `PostedBlock`        | who drops the block
-// | a connection's message     | room in the queue     | `RoomWaiter`         | who takes a message
+// | waiter                     | waits for             | waits in             | called by
+// | `invalidate(finally:)`     | callouts' ends        | `FinalCall`          | the last loop, after its callout
+// | `onInvalidation`           | a port's end          | `Invalidation`       | a thread that ends the port
+// | `onDrop`                   | a block's loss        | `PostedBlock`        | a thread that drops the block
+// | a connection's message     | room in the queue     | `RoomWaiter`         | a thread that takes a message
 // | a job of an executor       | its turn              | `JobQueue`           | the loop; after its end `EndedLoops`
