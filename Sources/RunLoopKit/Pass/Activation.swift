@@ -1,41 +1,41 @@
-/// One run on a loop's stack: the way to what is kept of it. The loop has that of the innermost one (`OwnerState`), and
-/// `OuterRun` that of those around it. It is not on the stack, which an exception or longjmp(3) may leave. Owner only.
+/// A pointer to the state of one run on a loop's stack. The innermost run's state lies in `OwnerState`, that of an
+/// enclosing run in an `OuterRun`. It does not lie on the stack, which an exception or longjmp(3) may leave. [loop]
 struct Activation {
   private let place: UnsafeMutablePointer<State>
 
   struct State {
-    /// Where it lies on the stack; 0: no run is there.
+    /// The run's address on the stack; 0: there is no run.
     var at: UInt = 0
-    /// Inside of which it was begun: another run, or a host's wait.
+    /// What the run began in: another run, or a host's wait. Nil: in neither.
     var outer: UnsafeMutablePointer<OuterRun>?
-    /// Where its scope begins in the thread's scopes: before its entry observers.
+    /// The height of the thread's scopes before the run's entry observers.
     var scope = 0
-    /// What the run ends for. Held by the caller until the run has ended.
+    /// What ends the run, besides a stop, its limit and an empty mode. The caller retains it until the run has ended.
     var awaited: Unmanaged<AwaitedEnd>?
-    /// The item that it serves, or has served last. Retained by the pass meanwhile.
+    /// The item that the run serves, or has served last. The pass retains it while it is served.
     var served: Unmanaged<RunLoop.Item>?
-    /// Whether that is a readiness source whose callout is on the stack.
+    /// Whether `served` is a descriptor source whose callout is on the stack.
     var serving = Serving.no
-    /// It holds a descriptor of its own for that.
+    /// True while the pass holds the descriptor that `served` owns.
     var isOwned = false
     var wakes = Wakes.OfRun.accepting
-    /// Decided before the first pass: a mode that becomes common later serves the main queue from its next run on.
+    /// Set before the first pass. A mode that becomes common later serves the main queue from its next run on.
     var servesMainQueue = false
-    /// A perform that counts as a source has run among its blocks, since the last `takePerform`.
+    /// True if a perform that counts as a source has run since the last `takePerform`.
     var hasPerformed = false
-    /// The host iterates for its sleep.
+    /// True while the run sleeps in its host.
     var sleepsInHost = false
   }
 
   enum Serving: UInt8 {
     case no
-    /// Nested runs leave it out.
+    /// The callout is on the stack: nested runs leave the source out.
     case source
-    /// A nested run has left it out of its set: it comes back when its callout ends.
+    /// A nested run has muted the source in its set. The end of the callout unmutes it.
     case muted
   }
 
-  /// Of a state that begins there.
+  /// The state lies at `place`.
   @inline(__always)
   init(at place: UnsafeMutableRawPointer) { self.place = place.assumingMemoryBound(to: State.self) }
 
@@ -47,7 +47,7 @@ struct Activation {
   @inline(__always)
   var isRunning: Bool { state.at != 0 }
 
-  /// What is not set here was left so by the run that ended last, or by `OuterRun.begin`.
+  /// Sets what differs from the state that the last run, or `beginNesting`, has left.
   @inline(__always)
   func begin(at place: UInt, scope: Int, awaiting end: AwaitedEnd?) {
     state.at = place
@@ -56,7 +56,7 @@ struct Activation {
     state.wakes = .accepting
   }
 
-  /// The run in one of whose callouts it was begun.
+  /// The run in whose callout this one began; nil: none, or a host's wait.
   @inline(__always)
   var parent: Activation? { state.outer == nil ? nil : outerRun }
 
@@ -69,28 +69,28 @@ struct Activation {
     nonmutating set { state.servesMainQueue = newValue }
   }
 
-  /// The wakes that it has yet to look for: `Wakes` decides.
+  /// What the run has to poll for. Only `Wakes` changes it.
   var wakes: Wakes.OfRun {
     @inline(__always) get { state.wakes }
     @inline(__always) nonmutating _modify { yield &state.wakes }
   }
 
-  // MARK: What it ends for
+  // MARK: What ends it
 
-  /// It has come.
+  /// True if what ends the run has come. Calls no user code.
   var hasAnswer: Bool { state.awaited.map { $0.takeUnretainedValue().isOver } ?? false }
 
   @inline(__always)
   var awaitsCondition: Bool { state.awaited.map { $0.takeUnretainedValue().isCondition } ?? false }
 
-  /// As `hasAnswer`, at the end of a pass: a condition is looked at.
+  /// As `hasAnswer`, at the end of a pass: evaluates a condition.
   @inline(__always)
   func checkForAnswer() -> Bool { state.awaited != nil && checkAwaited() }
 
   @inline(never)
   private func checkAwaited() -> Bool { state.awaited.map { $0.takeUnretainedValue().check() } ?? false }
 
-  /// A stop has reached the run: whether that ends it.
+  /// Called when a stop has reached the run. True if the stop ends it.
   @inline(never)
   func isStopped() -> Bool { state.awaited.map { $0.takeUnretainedValue().isStopped() } ?? true }
 
@@ -106,7 +106,7 @@ struct Activation {
     return true
   }
 
-  // MARK: The readiness source that it serves
+  // MARK: The descriptor source that it serves
 
   var servedSource: RunLoop.FileDescriptorSource? { state.servedSource }
 
@@ -119,7 +119,7 @@ struct Activation {
     state.serving = .source
   }
 
-  /// False if its callout has begun runs, and nothing is done.
+  /// Ends the serving of the source. False if the source's callout has begun runs; then it does nothing.
   @inline(__always)
   func endsServing(_ source: RunLoop.FileDescriptorSource) -> Bool {
     guard state.served?.toOpaque() == Unmanaged.passUnretained(source).toOpaque(), state.serving == .source else {
@@ -134,7 +134,7 @@ struct Activation {
 
 extension Activation.State {
   var servedSource: RunLoop.FileDescriptorSource? {
-    // By `beginServing`.
+    // Proof: `beginServing` has set it.
     guard serving != .no else { return nil }
     return served.map { unsafeDowncast($0.takeUnretainedValue(), to: RunLoop.FileDescriptorSource.self) }
   }

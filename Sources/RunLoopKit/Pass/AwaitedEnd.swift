@@ -1,20 +1,19 @@
-/// What a run ends for, beside a stop, its limit and an empty mode: the answer to a request, the end of a task, a
-/// condition. Owner only.
+/// What ends a run, besides a stop, its limit and an empty mode: a reply, the end of a task, a condition. [loop]
 class AwaitedEnd {
-  /// It comes without an event of the mode: every wake asks for a look at it.
+  /// True if it may come without an event of the mode: each wake makes the run check it.
   final let isCondition: Bool
 
   init(isCondition: Bool = false) { self.isCondition = isCondition }
 
-  /// It has come. Calls nobody.
+  /// True if it has come. Calls no user code.
   var isOver: Bool { false }
 
-  /// As `isOver`, once a pass.
+  /// As `isOver`, called once a pass. May call user code.
   func check() -> Bool { isOver }
 
-  /// A stop has reached the run: whether that ends it.
+  /// Called when a stop has reached the run. True if the stop ends it.
   func isStopped() -> Bool { true }
 
-  /// The run was left, and with it who has begun it.
+  /// Called when the run was left, together with the function that has begun it.
   func isLeft() {}
 }

@@ -1,18 +1,18 @@
 internal import RunLoopLibc
 
-/// The waits of a loop that have failed, one soon after the other. [loop]
+/// Counts the waits of a loop that fail, one soon after the other. [loop]
 struct FailedWaits {
   private var lastAt: UInt64 = 0
   private var count: Int32 = 0
-  /// Why the wait has failed that ends a run; 0: none has.
+  /// The errno of the failed wait that ends a run; 0: none does.
   private(set) var failure: Int32 = 0
 
   private static let most: Int32 = 100
-  /// Longer than that, in nanoseconds: then they are not one after the other.
+  /// Failures that lie further apart, in nanoseconds, do not add up.
   private static let farApart: UInt64 = 10_000_000
 
-  /// False if the wait is to be repeated: a signal has ended it, memory was short, or the set has a new descriptor in
-  /// place of one that other code has closed. True if it will always fail, or has failed again and again.
+  /// False if the loop has to repeat the wait: a signal has ended it, memory was short, or the set has a new descriptor
+  /// in place of one that other code has closed. True if the wait will always fail, or has failed again and again.
   mutating func isForGood(_ status: Int32, isMended: Bool) -> Bool {
     if status == -EINTR { return false }
     let now = Kernel.now()
@@ -26,7 +26,7 @@ struct FailedWaits {
     return true
   }
 
-  /// Of the wait that has ended a run.
+  /// The error of the wait that has ended a run.
   @inline(never)
   mutating func takeError() -> RunLoopError {
     defer { failure = 0 }

@@ -1,14 +1,14 @@
 extension ModePointer {
-  /// The oldest one that is still true. [loop]
+  /// Takes the oldest fetched event that is still true. [loop]
   @inline(__always)
   func takeEvent(on loop: RunLoop) -> PassEvent? {
-    // The mode of a run or of a host: both make the set first.
+    // The mode has a run or a host, which makes the set first.
     ports.set!.hasBatch ? takeFetchedEvent(on: loop) : nil
   }
 
   @inline(never)
   func takeFetchedEvent(on loop: RunLoop) -> PassEvent? {
-    // It has a batch.
+    // A set exists, because it has a batch.
     let set = ports.set!
     loop.lock.lock()
     defer { loop.lock.unlock() }
@@ -21,7 +21,7 @@ extension ModePointer {
       case .refused(let context):
         noteUnwatched(Unmanaged<RunLoop.Item>.fromOpaque(context).takeUnretainedValue(), on: loop)
       case .port(let context, let ready):
-        // A member: retained by the set, which forgets the events of what is removed. Under the lock.
+        // The set retains its members, and drops the events of a member that it removes.
         return .port(Unmanaged<RunLoop.Item>.fromOpaque(context).retain(), ready: ready)
       case .hint(.wakeup):
         continue
@@ -36,8 +36,8 @@ extension ModePointer {
     return nil
   }
 
-  /// The item's descriptor was closed while it was a member: a descriptor source receives an error alone; for the
-  /// others, whose handlers would take that for an event, the loop reports it. Under the lock.
+  /// Called when an item's descriptor was closed while the item was a member. A descriptor source receives an error
+  /// alone. The handlers of other items would take that for an event, so the loop reports it. Under the lock.
   @inline(never)
   private func takeLost(_ item: RunLoop.Item) -> PassEvent? {
     if item.kind == .descriptorSource { return .port(.passRetained(item), ready: PortRegistration.failed) }
@@ -54,7 +54,7 @@ extension ModePointer {
   private func noteLost(_ hint: PortSet.Hint, on loop: RunLoop) {
     switch hint {
     case .timer, .continuousTimer, .wallTimer:
-      timers.lose(hint, in: ports.set!)  // which has told of it
+      timers.lose(hint, in: ports.set!)  // the set that has reported the loss
       armTimers(on: loop)
     case .wakeup: loop.demandWakeupRenewal()
     case .mainQueue:

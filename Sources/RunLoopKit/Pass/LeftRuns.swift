@@ -1,11 +1,12 @@
 internal import Synchronization
 
-// Runs that were left: by a C++ exception, another unwinding or longjmp(3) out of a callout. Nothing tells the loop of
-// that. It sees it when the next run begins, or a host's call, by where these lie on the stack; and when a callout has
-// returned to a run that goes on and is not the innermost one (decision 0041).
+// Runs that were left: a C++ exception, another unwinding or longjmp(3) has jumped over them, out of a callout. Nothing
+// notifies the loop of that. It finds such a run by its address on the stack: when the next run or a host's call
+// begins, and when a callout returns to a run that is not the innermost one (decision 0041).
 
 extension RunLoop {
-  /// Where the mark of a run that begins lies. [loop]
+  /// Ends the runs that were left.
+  /// - Parameter place: The mark of a run that begins. [loop]
   @inline(never)
   func endLeftRuns(seenFrom place: StackPlace) {
     while innermostRun.isRunning, place.seesRun(left: innermostRun.state.at) {
@@ -14,7 +15,7 @@ extension RunLoop {
     if owner.hasHostedWait { endLeftHosting(seenFrom: place) }
   }
 
-  /// False if no run is on the stack, as a host's call sees it. [loop]
+  /// Ends the runs that were left. True if a run is on the stack, seen from a host's call. [loop]
   @inline(never)
   func isInRun(seenFrom place: StackPlace) -> Bool {
     while innermostRun.isRunning, place.sees(left: innermostRun.state.at) {
@@ -23,11 +24,12 @@ extension RunLoop {
     return innermostRun.isRunning
   }
 
-  /// Where the run lies that calls an item. [loop]
+  /// The stack address of the run that calls an item. [loop]
   @inline(__always)
   var placeOfRun: UInt { innermostRun.state.at }
 
-  /// After a callout of the run that lies there: those that it has begun were left, if there are any. [loop]
+  /// Called after a callout of the run at this stack address: ends the runs that the callout has begun, if any were
+  /// left. [loop]
   @inline(__always)
   func endRuns(insideOf at: UInt) { if innermostRun.state.at != at { endInnerRuns(at) } }
 
@@ -37,12 +39,13 @@ extension RunLoop {
     if owner.hasHostedWait { endHostedWaitsOfCallout() }
   }
 
-  /// A callout of a run returns there: those that it has begun were left. [loop]
+  /// Called when a callout returns at `place`: ends the runs that it has begun, if any were left. [loop]
   func endRuns(leftInCalloutThatEndsAt place: StackPlace) {
     while innermostRun.isRunning, place.sees(left: innermostRun.state.at) { endLeftRun(hasCalloutEnded: true) }
   }
 
-  /// Ends the innermost run. What it has taken and not called goes back; the callout on its stack counts as over.
+  /// Ends the innermost run, which was left. Puts back what the run has taken and not called. The callout on the run's
+  /// stack counts as over.
   @inline(never)
   func endLeftRun(hasCalloutEnded: Bool) {
     if owner.hasHostedWait { endHostedWaitsOfLeftRun() }
@@ -55,7 +58,7 @@ extension RunLoop {
     rest.end(on: self)
     left.owned?.owned?.release()
     left.awaited?.takeUnretainedValue().isLeft()
-    owner.scopes!.drain(to: left.scope)  // as at the beginning of the run
+    owner.scopes!.drain(to: left.scope)  // set since the run began
     if stops.isQuitting { stop() }
     callouts.haveBeenLeft(on: self)
     for companion in lock.withLock({ state.companions.all }) { companion.runWasLeft(left.at) }
@@ -63,7 +66,7 @@ extension RunLoop {
 }
 
 extension ModePointer {
-  /// The observers that seem to fire, and are not on the stack. Under the lock.
+  /// The observers that are marked as firing, although their callouts are not on the stack. Under the lock.
   func leftObservers(on loop: RunLoop) -> [RunLoop.Observer] {
     observers.row.map(\.observer).filter {
       $0.isFiring && !loop.callouts.isOnStack(ObjectIdentifier($0), of: loop)
@@ -71,14 +74,14 @@ extension ModePointer {
   }
 }
 
-/// What is ended without the lock of a run that was left.
+/// The parts of a left run that the loop ends without its lock.
 private struct LeftRun {
   private var timers: [Unmanaged<RunLoop.Timer>] = []
   private var observers: [RunLoop.Observer] = []
   private var sources: ArraySlice<OwnerState.CollectedSource> = []
   private var calls: [Unmanaged<CallOnStack>] = []
 
-  /// Under the lock: puts back what was before the run.
+  /// Restores what the run has changed. Under the lock.
   init(_ left: Activation.State, _ hasCalloutEnded: Bool, on loop: RunLoop) {
     let outer = left.outer
     loop.state.collectedTimers.putBack()
@@ -104,7 +107,7 @@ private struct LeftRun {
     if loop.stops.endLeft(outer?.pointee.stop ?? 0) { loop.wakes.word.kick() }
   }
 
-  /// The mode of the innermost run is the current one.
+  /// Ends the use of the current mode, which is that of the left run.
   private mutating func endMode(_ outer: ModePointer?, on loop: RunLoop) {
     guard let mode = loop.state.currentMode else { return }
     observers = mode.leftObservers(on: loop)
@@ -114,7 +117,7 @@ private struct LeftRun {
     outer?.ensureTimersAreArmed(on: loop)
   }
 
-  /// The callouts of the loop's own kinds end as if they had returned.
+  /// Ends the callouts of timers, observers and awaited blocks as if they had returned.
   func end(on loop: RunLoop) {
     for timer in timers {
       timer.takeUnretainedValue().isLeft(on: loop)
@@ -127,7 +130,7 @@ private struct LeftRun {
 }
 
 extension RunLoop.Timer {
-  /// Its callout, if there was one, is over.
+  /// Ends the timer's callout, if it was on the stack that was left.
   fileprivate func isLeft(on loop: RunLoop) {
     guard isFiring else { return }
     if intervalNanoseconds == 0 {

@@ -9,8 +9,7 @@ extension RunLoop {
   /// end the run. If it is false, a common mode may be empty like any other, and the functions of the queue, among them
   /// the jobs of the main actor unless that has another executor (RunLoopMainExecutor), wait [RLK-MAIN-2].
   ///
-  /// The queue is served, or not, from the next run on. A run that sleeps looks whether its mode is empty after a
-  /// `wakeUp()`.
+  /// A change takes effect with the next run. After a `wakeUp()` a run that sleeps checks whether its mode is empty.
   /// - Thread: Any; on another loop than the main one setting it does nothing [RLK-MAIN-6].
   /// - Blocks: No.
   /// - Complexity: O(1). CFRunLoop has no such switch.
@@ -22,21 +21,21 @@ extension RunLoop {
     }
   }
 
-  /// Rules 2 and 58: only the main loop, only in common modes, not inside one of the queue's own functions. Under the
-  /// lock.
+  /// True if the queue keeps the mode from being empty (rules 2 and 58): on the main loop, in a common mode, and not
+  /// inside one of the queue's own functions. Under the lock.
   @inline(__always)
   func isKeptByMainQueue(_ mode: ModePointer) -> Bool {
     isMain && mode.isCommon && state.servesMainQueue && !state.isInMainQueue
   }
 
-  /// Whether there is a queue to serve. Under the lock.
+  /// True if a run of the mode has a queue to serve. Under the lock.
   @inline(__always)
   func servesMainQueue(in mode: ModePointer) -> Bool {
     isKeptByMainQueue(mode) && MainQueuePort.isThere
   }
 
-  /// The mode of the name. A name that is common on the main loop is a mode to run in although nothing was added to it
-  /// yet: it is made now (decision 0015). Under the lock.
+  /// The mode of that name, for a run. On the main loop a common name is a mode to run in although nothing was added to
+  /// it yet: the mode is made now (decision 0015). Under the lock.
   @inline(__always)
   func modeToRun(_ name: Mode) -> ModePointer? { state.mode(name) ?? modeKeptByMainQueue(name) }
 
@@ -45,19 +44,19 @@ extension RunLoop {
     isKeptByMainQueue(unmade: name) ? state.makeMode(name) : nil
   }
 
-  /// Of a name without a mode. Under the lock.
+  /// The same for a name that has no mode yet. Under the lock.
   func isKeptByMainQueue(unmade name: Mode) -> Bool {
     isMain && state.servesMainQueue && !state.isInMainQueue && state.commonNames.contains(name)
   }
 
-  /// Whether a run that begins now serves the queue. Locks nothing on another loop than the main one.
+  /// True if a run that begins now serves the queue. Takes the lock on the main loop only.
   @inline(__always)
   func mayServeMainQueue(in mode: ModePointer) -> Bool { isMain && beginServingMainQueue(in: mode) }
 
   @inline(never)
   private func beginServingMainQueue(in mode: ModePointer) -> Bool { lock.withLock { servesMainQueue(in: mode) } }
 
-  /// Whether a run's first pass leaves the queue alone by (g), as CFRunLoop's does.
+  /// True if a run's first pass does not serve the queue at (g), as CFRunLoop's does not.
   @inline(__always)
   func leavesMainQueue(_ activation: Activation) -> Bool {
     !(activation.servesMainQueue && owner.mainQueue.runBegins())
@@ -76,15 +75,15 @@ extension RunLoop {
     return hasServed
   }
 
-  /// The edge of the main queue's descriptor has been taken from a set. [loop]
+  /// Called when an edge of the queue's handle was taken from a set. [loop]
   func mainQueueCame() { owner.mainQueue.edgeCame() }
 
-  /// No set hears of the main queue any more: other code has closed its descriptor. [loop]
+  /// Called when other code has closed the queue's handle: no set reports its signals any more. [loop]
   func mainQueueIsLost() { owner.mainQueue.isLost = true }
 }
 
 extension ModePointer {
-  /// A fetch of the mode tells of the main queue's signals.
+  /// True if the mode's set watches the queue's handle.
   var watchesMainQueue: Bool { ports.mainQueueToken.load(ordering: .acquiring) != 0 }
 
   func insertMainQueueHint(on loop: RunLoop) throws(RunLoopError) {
@@ -99,14 +98,15 @@ extension ModePointer {
     }
   }
 
-  /// How many events a wait of the main loop has fetched, or why none. The main queue's is seen at once, wherever it
-  /// stands among them: the pass after this one may serve it before the others (rule 7, g). [loop]
+  /// Called after each fetch of the main loop. Finds the queue's event at once, wherever it stands among the others:
+  /// the next pass may serve the queue before them (rule 7, g). [loop]
+  /// - Parameter found: How many events the fetch has found, or `-errno`.
   @inline(never)
   func noteFetch(_ found: Int32, on loop: RunLoop) {
     if found > 0 { loop.owner.mainQueue.fetchCame() }
     let token = ports.mainQueueToken.load(ordering: .acquiring)
     guard found >= 0, token != 0 else { return }
-    // A wait has a set.
+    // A wait needs a set.
     let set = ports.set!
     if set.hasFetched(token) {
       loop.owner.mainQueue.signalCame()

@@ -3,7 +3,7 @@ internal import RunLoopLibc
 
 /// The process's main dispatch queue, reached through weak C symbols: absent without libdispatch.
 enum MainQueuePort {
-  /// Nil without libdispatch, and when libdispatch has ended the queue's handle with the main thread.
+  /// The queue's handle. Nil without libdispatch, and after libdispatch has closed it with the main thread.
   static func fileDescriptor() throws(RunLoopError) -> Int32? {
     let descriptor = rlc_main_queue_fd()
     if descriptor == noQueue { return nil }
@@ -18,6 +18,6 @@ enum MainQueuePort {
   /// stale.
   static func take() -> Bool { rlc_main_queue_take(Kernel.current.table) }
 
-  /// Runs what was queued at entry: user code.
+  /// Runs the functions that were queued before the call: user code.
   static func drain() { rlc_main_queue_drain() }
 }

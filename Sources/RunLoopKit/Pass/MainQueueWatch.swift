@@ -1,57 +1,59 @@
-/// What the main loop knows of the main dispatch queue. [loop]
+/// What the main loop knows about the main dispatch queue. [loop]
 ///
-/// Each write to the queue's handle is an edge in the port set of every common mode, whoever runs. An edge stays in its
-/// set until a fetch of that mode takes it. So a fetch tells whether the queue was signalled since the last one, and
-/// what it has told is kept here, for the whole loop, until the queue is asked. Asking reads the handle: one system
-/// call, which also finds what no fetch has told yet.
+/// Each write to the queue's handle makes an edge in the port set of every common mode. An edge stays in its set until
+/// a fetch of that mode takes it. So a fetch shows whether the queue was signalled since the mode's last fetch. The
+/// loop remembers here what fetches have shown, until it asks the queue. To ask is to read the handle: one system call,
+/// which also finds signals that no fetch has shown yet.
 struct MainQueueWatch {
-  /// A fetch has told of a signal, and the queue has not been asked since.
+  /// A fetch has shown a signal, and the loop has not asked since.
   private(set) var isSignalled = false
-  /// The pass under way has not asked, as the queue is quiet.
+  /// The current pass has not asked, because the queue is quiet.
   private var isPassedOver = false
-  /// How often it was asked in vain since it was last signalled.
+  /// How often the loop has asked in vain since the last signal.
   private var silence: UInt32 = 0
-  /// Passes that have neither asked nor fetched since the last that has.
+  /// How many passes in a row have neither asked nor fetched.
   private var passedOver: UInt32 = 0
-  /// Runs that have begun since it was signalled, and have not asked.
+  /// How many runs have begun since the signal and not asked.
   private var runsBehind: UInt32 = 0
 
-  /// It was asked after the last fetch of any mode: an edge that comes out of a batch now is older.
+  /// The loop has asked after the last fetch of any mode. An edge that it takes out of a batch now is older than that.
   private var isNewerThanFetch = false
 
-  /// No fetch tells of it any more.
+  /// No fetch shows signals any more.
   var isLost = false
 
-  /// From then on a pass leaves it to its fetch to tell.
+  /// After so many questions in vain the queue is quiet: a pass asks no more, and relies on its fetch.
   static let quietAfter: UInt32 = 16
-  /// Of passes that serve the events of one fetch. More than of blocks that post blocks, whose passes look after that
-  /// number by themselves.
+  /// So many passes in a row may serve events of one fetch, and not ask. It is more than `mostSkippedPolls`: passes of
+  /// blocks that post blocks fetch before that by themselves.
   static let mostPassedOver = UInt32(OwnerState.mostSkippedPolls) + 1
 
-  /// The pass need not look for it.
+  /// The current pass need not poll for the queue.
   var isLeftOut: Bool { isPassedOver && !isSignalled }
 
-  /// A wait has fetched events of any mode.
+  /// Called when a wait has fetched events of any mode.
   mutating func fetchCame() { isNewerThanFetch = false }
 
-  /// Its edge comes out of a batch. The fetch may not have told of it, as the mode became a common one meanwhile.
+  /// Called when an edge was taken out of a batch. The fetch may not have shown it, because the mode was no common one
+  /// then.
   mutating func edgeCame() {
     if !isNewerThanFetch { signalCame() }
   }
 
-  /// A fetch has told of it.
+  /// Called when a fetch has shown a signal.
   mutating func signalCame() {
     isSignalled = true
     silence = 0
   }
 
-  /// A fetch of all events there were was without it.
+  /// Called when a fetch has returned all events that there were, and none was the queue's.
   mutating func hasNotCome() { passedOver = 0 }
 
-  /// The next pass asks nothing by itself (rule 7, g).
+  /// The next pass does not ask by itself (rule 7, g).
   mutating func hasNoTurn() { isPassedOver = false }
 
-  /// A run's first pass asks nothing by itself, unless so many of them have served others meanwhile. True if it asks.
+  /// Called when a run begins. True if its first pass asks: usually it does not, but it does when many runs in a row
+  /// have served other events since the signal.
   mutating func runBegins() -> Bool {
     hasNoTurn()
     guard isSignalled else { return false }
@@ -59,8 +61,10 @@ struct MainQueueWatch {
     return runsBehind > Self.mostPassedOver
   }
 
-  /// Its turn (g). Asks the queue, unless it is quiet and its edge can be trusted: not where time is virtual, which
-  /// costs no system calls, nor if the mode's observers are told of each wait (rule 13).
+  /// The queue's turn (g). Asks, unless the queue is quiet and its edge can be trusted. True if the queue was
+  /// signalled.
+  /// - Parameter isTrusted: False in virtual time, where asking costs no system call, and if the mode's observers are
+  ///   notified of each wait (rule 13).
   mutating func takeTurn(isTrusted: Bool) -> Bool {
     let isQuiet = !isSignalled && silence >= Self.quietAfter
     isPassedOver = isTrusted && !isLost && isQuiet && passedOver < Self.mostPassedOver
@@ -71,7 +75,7 @@ struct MainQueueWatch {
     return take()
   }
 
-  /// True if the queue was signalled since the last time it was asked.
+  /// Asks. True if the queue was signalled since the loop has asked last.
   mutating func take() -> Bool {
     isSignalled = false
     isNewerThanFetch = true

@@ -1,17 +1,17 @@
 internal import Synchronization
 
-/// The events of a mode from the kernel: its port set, and the members that epoll does not watch. Guarded by the loop's
-/// lock.
+/// The port set of a mode, and the members that epoll does not watch. Guarded by the loop's lock.
 struct ModePorts: ~Copyable {
-  /// Members that epoll refuses to watch again; nil if there are none, which is the usual case.
+  /// The members that epoll refuses to watch again; nil if there are none, which is the usual case.
   var unwatched: Unwatched?
-  /// Made with the first member that has a descriptor, or by the mode's first run. Its thread reads it without the
-  /// lock; not the first field, which ThreadSanitizer takes for changed with each of the others.
+  /// Made with the first member that has a descriptor, or by the mode's first run. The loop's thread reads it without
+  /// the lock. It is not the first field, because ThreadSanitizer takes a change of any field for a change of the first
+  /// one.
   fileprivate(set) var set: PortSet?
-  /// Why its waits fail; 0: they do not.
+  /// The errno of the mode's waits, if they have failed for good; else 0.
   var waitFailure: Int32 = 0
-  /// The main queue's place in the set, of a common mode of the main loop; 0: it has none. Its thread reads it without
-  /// the lock.
+  /// The token of the main queue's handle in the set, in a common mode of the main loop; 0: the set does not watch it.
+  /// The loop's thread reads it without the lock.
   let mainQueueToken = Atomic<UInt64>(0)
 
   var members: [RunLoop.DescriptorItem] {
@@ -19,7 +19,7 @@ struct ModePorts: ~Copyable {
     self.set?.members.map { unsafeDowncast($0, to: RunLoop.DescriptorItem.self) } ?? []
   }
 
-  /// The members have left.
+  /// Closes the set, whose members have left.
   mutating func destroy() {
     set?.destroy()
     set = nil
@@ -34,12 +34,13 @@ struct ModePorts: ~Copyable {
 // MARK: The set. Under the lock
 
 extension ModePointer {
-  /// The port set is made and knows all of the mode's descriptors that its members need, but the main queue's.
+  /// True if the port set is made. It watches all descriptors of the loop that the mode's members need, except the main
+  /// queue's.
   @inline(__always)
   var hasHints: Bool { ports.set != nil }
 
-  /// Made when a descriptor or a port is added, or when a run or a host needs it. The first descriptor finds timerfds
-  /// that are armed: from here on an expiry has its place among the ready ports.
+  /// Makes the port set, when a descriptor or a port is added, or when a run or a host needs it. The set watches
+  /// timerfds that are armed already: from here on an expiry has its place among the ready ports.
   func makePortSet(on loop: RunLoop) throws(RunLoopError) {
     if ports.set == nil {
       _ = try loop.makeWakeup()

@@ -1,8 +1,8 @@
 internal import Synchronization
 
 extension ModePointer {
-  /// Rules 42-45: those interested at this moment are called in order, each if it is still a member, valid and not
-  /// firing; added ones wait for the next notification.
+  /// Calls the observers that are interested at this moment, in their order (rules 42-45): each if it is still a
+  /// member, valid and not firing. Observers that are added meanwhile wait for the next notification.
   @inline(__always)
   func notify(_ activity: RunLoop.Activity, insideOf at: UInt, on loop: RunLoop) {
     guard observers.want(activity) else { return }
@@ -13,16 +13,17 @@ extension ModePointer {
   @inline(never)
   private func notifyObservers(_ activity: RunLoop.Activity, on loop: RunLoop) {
     loop.lock.lock()
-    // One reference to the array, no copy: an observer that changes it during the callouts makes the copy.
+    // A reference to the array, no copy. Only an observer that changes the array makes a copy.
     let collected = observers.row
-    // It may hold the last references: released after the lock.
+    // It may hold the last references, which are released after the lock.
     withExtendedLifetime(collected) {
       collected.withUnsafeBufferPointer { call($0, version: observers.version, activity, on: loop) }
       loop.lock.unlock()
     }
   }
 
-  /// Under the lock, which is given up around each callout. The array keeps its observers alive: none is retained.
+  /// Under the lock, which this function releases around each callout. The array keeps its observers alive: none is
+  /// retained.
   private func call(
     _ collected: UnsafeBufferPointer<ModeObservers.Entry>, version: UInt64, _ activity: RunLoop.Activity,
     on loop: RunLoop
@@ -54,7 +55,8 @@ extension RunLoop.Observer {
     timing.end(self, .observer, in: mode, on: loop)
   }
 
-  /// The release of its context belongs to the callout; without one nothing is left of it.
+  /// Ends an observer that does not repeat. The release of its context belongs to the callout. Without a context the
+  /// callout is over before.
   private func end(on loop: RunLoop) {
     if context == nil { loop.callouts.end(on: loop) }
     invalidate()

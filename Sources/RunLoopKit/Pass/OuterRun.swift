@@ -1,20 +1,20 @@
-/// What a run was begun inside of, and finds again when it ends, or is left: another run, or a host's wait. Apart from
-/// the stack. [loop]
+/// What a nested run began in: another run, or a host's wait. The loop restores it when the nested run has ended or was
+/// left. It does not lie on the stack. [loop]
 struct OuterRun: ~Copyable {
-  /// First: `UnsafeMutablePointer.run` is the way to it. Of a host's wait nothing is in it.
+  /// The first field: `UnsafeMutablePointer.run` finds it at the address of the struct. Empty for a host's wait.
   fileprivate let state: Activation.State
   let mode: ModePointer
-  /// The word of the stops, which is put back.
+  /// The word of `Stops`, which the end of the nested run restores.
   let stop: UInt64
-  /// The item in whose callout the inner run was begun; 0: none, or a block's.
+  /// The address of the item in whose callout the nested run began; 0: none, or a block.
   let callout: UInt
   let isInMainQueue: Bool
-  /// How many there were on the stack then.
+  /// How many of these were on the stack when the nested run began.
   let enclosingCallouts: Int
   let timedCallouts: Int
   let collectedTimers: Int
   let collectedSources: Int
-  /// What its drain has not run yet, if the inner run was begun by one of its blocks.
+  /// The blocks that the outer run's drain has not run yet, if one of its blocks has begun the nested run.
   fileprivate var drain = BlockDrain()
 
   fileprivate init(_ mode: ModePointer, _ stop: UInt64, of loop: RunLoop) {
@@ -31,7 +31,7 @@ struct OuterRun: ~Copyable {
 }
 
 extension UnsafeMutablePointer where Pointee == OuterRun {
-  /// Nil if it is a host's wait.
+  /// The outer run; nil if this is a host's wait.
   var run: Activation? {
     let run = Activation(at: UnsafeMutableRawPointer(self))
     return run.isRunning ? run : nil
@@ -39,7 +39,8 @@ extension UnsafeMutablePointer where Pointee == OuterRun {
 }
 
 extension RunLoop {
-  /// A run begins in a callout of the innermost run, or of a host's wait, whose mode is `outer`. Under the lock.
+  /// Called when a run begins in a callout of the innermost run, or of a host's wait. Under the lock.
+  /// - Parameter outer: The mode of that run or wait.
   @inline(never)
   func beginNesting(in mode: ModePointer, insideOf outer: ModePointer, _ stop: UInt64) {
     state.collectedTimers.putBack()
@@ -50,7 +51,7 @@ extension RunLoop {
     made.run?.muteServed(in: mode, on: self)
   }
 
-  /// The innermost run is over; the outer one, if there is one, is the innermost one again.
+  /// Ends the innermost run. The outer one, if there is one, becomes the innermost one again.
   func endNesting() {
     guard let outer = innermostRun.state.outer else {
       innermostRun.state = Activation.State()
@@ -61,8 +62,9 @@ extension RunLoop {
     outer.destroy()
   }
 
-  /// Of a thread that has ended in a callout: the items that its runs serve and that hold a descriptor for that, the
-  /// outermost first, and the blocks that their drains have not run.
+  /// Ends all runs of a thread that has ended in a callout.
+  /// - Returns: The items whose own descriptors these runs hold open, the outermost run's first, and the blocks that
+  ///   the drains have not run.
   func takeRuns() -> (served: [Item], blocks: [WaitingBlocks]) {
     var served: [Item] = [], blocks: [WaitingBlocks] = []
     while innermostRun.isRunning {

@@ -1,6 +1,6 @@
 extension RunLoop {
-  /// The passes of one run. The letters are those of rule 7; rule 8 is the decision. Nil: a wait has failed, or this is
-  /// the child of a callout that has forked.
+  /// Makes the passes of one run. The letters are those of rule 7; (n) decides by rule 8. Nil: a wait has failed, or a
+  /// callout has forked and this is the child.
   @inline(__always)
   func runPasses(
     _ activation: Activation, at: UInt, in mode: ModePointer, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
@@ -52,21 +52,21 @@ extension RunLoop {
     }
   }
 
-  /// A wake was dropped that may have come behind the last decision at (n): if that would be another one now, the pass
-  /// that follows does not wait before the next one. CFRunLoop waits there.
+  /// Called when a post was dropped, which may have come after the last decision at (n). If the decision would be
+  /// another one now, the next wait does not block. CFRunLoop waits there.
   @inline(never)
   func keepFromWaiting(_ activation: Activation, in mode: ModePointer) {
     if activation.awaitsCondition || isFinished(mode) { wakes.demandPoll(of: activation) }
   }
 
-  /// (g): the queue is served without a wait.
+  /// (g): true if the pass serves the queue without a wait.
   @inline(never)
   private func takesMainQueue(_ mode: ModePointer) -> Bool {
     let isTrusted = mode.watchesMainQueue && !mode.observers.wantWaits && kernel?.turns == nil
     return owner.mainQueue.takeTurn(isTrusted: isTrusted)
   }
 
-  /// (l): true if a source was called or the main queue served.
+  /// (l): serves the event. True if a source was called or the main queue served.
   private func serve(_ event: PassEvent, in mode: ModePointer) -> Bool {
     switch event {
     case .none, .failed:

@@ -1,13 +1,13 @@
-/// The event that a pass serves: at most one. Who takes an event serves it, or drops it.
+/// The event that a pass serves, at most one. The code that takes an event serves it or drops it.
 enum PassEvent {
   case none
   case timer
   case mainQueue
   /// The wait has failed for good: the run ends.
   case failed
-  /// Retained once; counted by hand, since it goes through many hands, each of which would count.
+  /// Retained once. It is unmanaged because each function on its way would count references.
   case port(Unmanaged<RunLoop.Item>, ready: UInt32)
 
-  /// It will not be served.
+  /// Releases the item of an event that is not served.
   func drop() { if case .port(let item, _) = self { item.release() } }
 }

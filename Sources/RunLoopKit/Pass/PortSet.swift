@@ -3,7 +3,8 @@ internal import RunLoopLibc
 
 /// The descriptors of one mode: a thin owner of `rlc_port_set`, whose contexts are references to the members.
 struct PortSet {
-  /// Markers in the order of readiness whose truth is elsewhere.
+  /// Descriptors of the loop itself. Their events are hints: they have a place in the order of readiness, and the truth
+  /// is read elsewhere.
   enum Hint: Int {
     case wakeup = 1
     case timer = 2
@@ -18,19 +19,19 @@ struct PortSet {
     case port(UnsafeMutableRawPointer, ready: UInt32)
     /// epoll does not watch the hint any more: its number was closed.
     case lostHint(Hint)
-    /// Nor the member, and never will, since its number was closed.
+    /// epoll does not watch the member any more, and never will, since its number was closed.
     case lost(UnsafeMutableRawPointer)
-    /// Nor this one, which `retry` may change.
+    /// epoll refuses to watch the member. `retry` may change that.
     case refused(UnsafeMutableRawPointer)
   }
 
   private let set: OpaquePointer
 
-  /// The kernel must outlive it.
+  /// The kernel must outlive the set.
   init(_ kernel: Kernel?) throws(RunLoopError) {
     var set: OpaquePointer?
     try RunLoopError.checkCore(rlc_port_set_create(kernel.table, &set))
-    // A create function of the core that answers 0 has set it.
+    // A create function of the core that returns 0 has set it.
     self.set = set!
   }
 
@@ -43,17 +44,17 @@ struct PortSet {
     try RunLoopError.checkCore(rlc_kit_watch_wakeup(set, port))
   }
 
-  /// The port's new eventfd, in place of the lost one.
+  /// Watches the port's new eventfd in place of the lost one.
   func renewWakeup(_ port: OpaquePointer) throws(RunLoopError) {
     try RunLoopError.checkCore(rlc_kit_renew_wakeup(set, port))
   }
 
-  /// Announces a sleep in this set. [loop]
+  /// Announces a sleep in this set. False: the loop must not sleep. [loop]
   @inline(__always)
   func beginWait(_ port: OpaquePointer?) -> Bool { rlc_kit_begin_wait(port, set) }
 
-  /// Makes a new epoll instance, with all members, in place of one that other code has closed or replaced. False if it
-  /// is there, or none can be made. After a wait that has failed.
+  /// Makes a new epoll instance, with all members, in place of one that other code has closed or replaced. Called after
+  /// a wait that has failed. False if the instance is still there, or if no new one can be made.
   func reviveIfLost() -> Bool { rlc_kit_revive_if_lost(set) }
 
   @discardableResult
@@ -65,7 +66,7 @@ struct PortSet {
     return token.bits
   }
 
-  /// Of a hint whose number other code may have closed, too.
+  /// Removes a hint, also if other code has closed its number.
   func removeHint(_ token: UInt64) { _ = rlc_port_set_remove(set, rlc_token(bits: token)) }
 
   /// False if other code has closed the number, and it may be another file's by now. One system call.
@@ -75,28 +76,28 @@ struct PortSet {
   func insert(_ port: PortRegistration, _ member: AnyObject) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
     let kind = port.isCounter ? RLC_PORT_COUNTER : RLC_PORT_READINESS
-    // Given back by `remove` with the same member, which a mode calls for each (`unregister`).
+    // `remove` releases it: a mode calls that for each member (`unregister`).
     let context = Unmanaged.passRetained(member)
     let status = rlc_port_set_insert(set, port.fileDescriptor, kind, port.interest, context.toOpaque(), &token)
-    if status < 0 { context.release() }  // not the last one: the caller has the member too
+    if status < 0 { context.release() }  // not the last reference: the caller has one
     try RunLoopError.checkCore(
       status, DescriptorWords.refusal(port.fileDescriptor, -status, isCounter: port.isCounter))
     return token.bits
   }
 
-  /// True if the descriptor is of a kind that is always ready, which epoll does not take.
+  /// True if epoll does not take the descriptor, because its kind is always ready.
   func refuses(_ fileDescriptor: Int32) throws(RunLoopError) -> Bool {
     var token = rlc_token()
     let status = rlc_port_set_insert(set, fileDescriptor, RLC_PORT_READINESS, 0, nil, &token)
     if status == -EPERM { return true }
     try RunLoopError.checkCore(status, DescriptorWords.refusal(fileDescriptor, -status, isCounter: false))
-    _ = rlc_port_set_remove(set, token)  // 0: it was added a line above, and is the only member
+    _ = rlc_port_set_remove(set, token)  // cannot fail: it was added above, and is the only member
     return false
   }
 
   /// - Parameters:
-  ///   - descriptor: What an error is about.
-  ///   - isServed: In the member's own callout.
+  ///   - descriptor: Named in errors.
+  ///   - isServed: The member's own callout runs.
   func setInterest(
     _ interest: UInt32, token: UInt64, of descriptor: Int32, isServed: Bool = false
   ) throws(RunLoopError) {
@@ -107,24 +108,25 @@ struct PortSet {
     try RunLoopError.check(status, "epoll_ctl", DescriptorWords.changed(descriptor, -status))
   }
 
-  /// False if epoll refuses to watch it again for lack of memory or watches: it reports nothing until `retry` succeeds.
-  /// If its number was closed, `take` reports that; for a stale token, and in a child of fork(2), there is nothing to
-  /// report.
+  /// Mutes the member, or ends that. False if epoll refuses to watch the member again for lack of memory or watches:
+  /// nothing is reported of it until `retry` succeeds. A closed number counts as watched, since `take` reports it. So
+  /// do a stale token and a child of fork(2), where there is nothing to report.
   func setMuted(_ isMuted: Bool, token: UInt64) -> Bool {
     Self.isWatched(rlc_port_set_set_muted(set, rlc_token(bits: token), isMuted))
   }
 
-  /// False if epoll refuses to watch an earlier member of its number: that one reports nothing until `retry` succeeds.
+  /// Removes and releases the member. False if epoll refuses to watch an earlier member of the same number: nothing is
+  /// reported of that one until `retry` succeeds.
   func remove(_ member: AnyObject, token: UInt64) -> Bool {
     let status = rlc_port_set_remove(set, rlc_token(bits: token))
     Unmanaged.passUnretained(member).release()
     return Self.isWatched(status)
   }
 
-  /// `take` has to report members that epoll does not watch any more, so that a sleeping loop is to be woken. [any]
+  /// True if `take` has to report members that epoll does not watch any more: a sleeping loop has to be woken. [any]
   var hasUnwatched: Bool { rlc_port_set_has_unwatched(set) }
 
-  /// True if epoll watches all members again.
+  /// Tries to watch the refused members. True if epoll watches all members again.
   func retry() -> Bool { rlc_port_set_retry(set) >= 0 }
 
   @inline(__always)
@@ -136,28 +138,28 @@ struct PortSet {
     var members: [AnyObject] = []
     var position: UInt32 = 0
     while let context = rlc_port_set_next(set, &position) {
-      // Retained by `insert` as long as it is in the set; hints are left out by the core.
+      // `insert` has retained it until `remove`. The core leaves hints out.
       members.append(Unmanaged<AnyObject>.fromOpaque(context).takeUnretainedValue())
     }
     return members
   }
 
-  /// A look would find an event, true or stale. One system call. [loop]
+  /// True if a poll would find an event, true or stale. One system call. [loop]
   var isReadable: Bool { Kernel.current.isReadable(fileDescriptor) }
 
-  /// Nobody but the callouts for the member's events reads its descriptor: what is fetched is true until it is taken.
-  /// True only for a member that has just been inserted.
+  /// Says that only the callouts for the member's events read its descriptor: a fetched event remains true until it is
+  /// taken. `isOwned` is true only for a member that has just been inserted.
   func setOwned(_ isOwned: Bool, token: UInt64) { rlc_kit_set_owned(set, rlc_token(bits: token), isOwned) }
 
   var hasBatch: Bool { rlc_kit_has_batch(set) }
 
-  /// The member of the token is among the fetched events that were not taken yet.
+  /// True if an event of the token's member was fetched and not taken yet.
   func hasFetched(_ token: UInt64) -> Bool { rlc_kit_has_fetched(set, rlc_token(bits: token)) }
 
-  /// The last wait has left no event behind.
+  /// True if the last wait has fetched all events that there were.
   var hasFetchedAll: Bool { rlc_kit_has_fetched_all(set) }
 
-  /// Fetches events; nothing to be locked. The only place where a loop sleeps. How many, or `-errno`.
+  /// Fetches events. Returns how many, or `-errno`. No lock is needed. This is the only place where a loop sleeps.
   @inline(never)
   func blockingWait(until deadline: UInt64) -> Int32 { rlc_port_set_wait(set, deadline) }
 

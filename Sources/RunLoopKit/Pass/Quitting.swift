@@ -1,22 +1,22 @@
 internal import Synchronization
 
-/// The end of a resident thread: a stop that reaches all runs on its stack.
+/// The end of a resident thread: a stop that reaches all runs on the thread's stack.
 ///
-/// From the stop on the passes on the stack take up nothing more: no blocks, no signals, no due timers, no event, no
-/// jobs. They call what they had taken up before, and go on to their end.
+/// From the stop on, the passes on the stack take no further blocks, signals, due timers, events or jobs. They call
+/// what they have taken before, and end.
 extension RunLoop {
-  /// Stops the innermost run, each enclosing one when it goes on, and each that begins before `resume`.
+  /// Stops the innermost run now, each enclosing run when it goes on, and each run that begins before `resume`.
   func quit() {
     stops.quit()
     stop()
     lock.withLock { for companion in state.companions.all { companion.loopQuits() } }
   }
 
-  /// Runs may begin again. [loop]
+  /// Ends the effect of `quit`. [loop]
   func resume() { stops.resume() }
 
-  /// The event that a pass has found after the stop. It is not lost: the thread may serve what is due before it ends.
-  /// - Returns: What the pass serves: why the wait has failed, or nothing.
+  /// Keeps an event that a pass has found after the stop: the thread may serve what is due before it ends.
+  /// - Returns: The event that the pass serves: `.failed` if it has found that, else none.
   @inline(never)
   func holdBack(_ event: PassEvent, of mode: ModePointer) -> PassEvent? {
     if case .failed = event { return event }
@@ -24,9 +24,9 @@ extension RunLoop {
     return nil
   }
 
-  /// Polls the default mode until everything that is ready now has had a turn: a pass serves all blocks and sources, a
-  /// bounded number of jobs, and one message or port or all due timers, so that as many passes as these need do, and
-  /// one more for the timers. Not more: work that makes work does not keep the thread alive. [loop]
+  /// Polls the default mode until everything that is ready now has had its turn. A pass serves all blocks and signalled
+  /// sources, a bounded number of jobs, and one port or all due timers. So this makes as many passes as the ports and
+  /// the jobs need, and one more for the timers. Work that this work makes does not keep the thread alive. [loop]
   func serveWhatIsDue(while mayGoOn: () -> Bool) {
     var passes =
       lock.withLock {
@@ -43,7 +43,7 @@ extension RunLoop {
     }
   }
 
-  /// So that a run of the default mode cannot fail for want of descriptors.
+  /// Makes the descriptors of the default mode, so that its runs cannot fail for lack of them.
   func prepareDefaultMode() throws(RunLoopError) {
     lock.lock()
     defer { lock.unlock() }

@@ -1,11 +1,11 @@
 /// How long a run may take (rule 5).
 struct RunLimit {
-  /// Seconds beyond this are no limit, about 16 years.
+  /// Longer durations are no limit. About 16 years, in nanoseconds.
   private static let longest: UInt64 = 504_911_232 * 1_000_000_000
 
-  /// 0: one pass that does not wait. Never: no limit.
+  /// A duration, or a moment if `isMoment` is true. 0: one pass that does not wait. `Time.forever`: no limit.
   private let nanoseconds: UInt64
-  /// Since the clock began, not since the start of the passes.
+  /// True if the nanoseconds count from the clock's zero, false if from the start of the passes.
   private let isMoment: Bool
 
   static let poll = RunLimit(nanoseconds: 0)
@@ -25,15 +25,15 @@ struct RunLimit {
     self.init(nanoseconds: limit > Self.longest ? Time.forever : limit)
   }
 
-  /// No wait has an end by itself.
+  /// True if the run has no limit.
   @inline(__always)
   var isEndless: Bool { nanoseconds == Time.forever }
 
-  /// Taken after the entry observers, like the deadline.
+  /// True if the run makes one pass that does not wait. Evaluated after the entry observers, like the deadline.
   @inline(__always)
   var isPoll: Bool { nanoseconds == 0 || (isMoment && nanoseconds <= Kernel.now()) }
 
-  /// Of no use for a poll.
+  /// The moment at which the run times out, on the monotonic clock. Meaningless for a poll.
   @inline(__always)
   func deadline() -> UInt64 {
     if isMoment { return nanoseconds }

@@ -17,11 +17,11 @@ extension RunLoop {
   /// until an event of the mode or a wake-up comes, and never for the condition alone [RLK-UNTIL-2].
   /// - Parameters:
   ///   - condition: Evaluated on this thread, with no lock held, before the first pass and after each one
-  ///     [RLK-UNTIL-1], and once more if the run has ended for another reason. It should be cheap. What a block changes
-  ///     that was queued when the condition was evaluated is noticed without a sleep, whether or not its caller has
-  ///     woken the loop [RLK-UNTIL-6]. What another thread changes is noticed at the next event; call `wakeUp()` after
-  ///     the change to have it noticed at once [RLK-UNTIL-3]. Do so too in an observer that is called before the wait,
-  ///     and in an idle block.
+  ///     [RLK-UNTIL-1], and once more if the run has ended for another reason. It should be cheap. If a block that was
+  ///     queued at an evaluation changes it, the run evaluates it again without a sleep, also if nothing has woken the
+  ///     loop for the block [RLK-UNTIL-6]. If another thread changes it, the run evaluates it at the next event;
+  ///     `wakeUp()` after the change makes that happen at once [RLK-UNTIL-3]. An observer that is called before the
+  ///     wait and an idle block have to call `wakeUp()` too.
   ///   - mode: The mode whose members are served.
   ///   - timeout: How long the call runs the loop. Zero or less: one pass that does not wait. Nil: no limit.
   /// - Returns: `.met` whenever the condition was true in the end, even if the run was stopped or the limit was over in
@@ -52,14 +52,14 @@ extension RunLoop {
 }
 
 extension RunLoop {
-  /// From now on a wake is seen by the run that follows: a loop that has never run has no port for it.
+  /// Makes the wakeup port, which a loop that has never run lacks. From now on wakes reach the run that follows.
   private func makeWakeWord() throws(RunLoopError) {
     try lock.withLock { () throws(RunLoopError) in _ = try wakes.word.make() }
   }
 }
 
 extension RunLoop.ConditionResult {
-  /// Of a run that has ended before the condition was true.
+  /// The result of a run that has ended before the condition was true.
   fileprivate init(_ result: RunLoop.RunResult) {
     switch result {
     case .finished: self = .finished
@@ -69,7 +69,7 @@ extension RunLoop.ConditionResult {
   }
 }
 
-/// Evaluated once a pass, until it is true.
+/// A condition, which is evaluated once a pass until it is true.
 private final class AwaitedCondition: AwaitedEnd {
   private let condition: () -> Bool
   private let mode: RunLoop.Mode
@@ -87,8 +87,9 @@ private final class AwaitedCondition: AwaitedEnd {
 
   override func check() -> Bool { ask() }
 
-  /// A run that the condition has nested may have taken a wake that came behind the answer, and blocks run before the
-  /// next wait that nobody has announced by a wake: the next pass looks again.
+  /// Evaluates the condition. If it is false, the next wait must not sleep in two cases. The condition has run the
+  /// loop: that run may have taken a wake that came after the evaluation. Blocks are queued: they run before the wait,
+  /// and nothing may have woken the loop for them.
   func ask() -> Bool {
     guard !isMet else { return true }
     let lastRun = loop.owner.runs

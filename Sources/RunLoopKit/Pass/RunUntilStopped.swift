@@ -19,7 +19,7 @@ extension RunLoop {
   }
 }
 
-/// Of a run that goes on in an empty mode: its item there, which goes with the run also if that is left.
+/// Awaits nothing but a stop. Its source keeps the mode from being empty, and leaves it also when the run was left.
 final class AwaitedStop: AwaitedEnd {
   let source = RunLoop.Source { _ in }
 

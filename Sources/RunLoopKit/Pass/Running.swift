@@ -43,6 +43,10 @@ extension RunLoop {
     return try run(in: mode, limit: RunLimit(until: until), returnAfterSourceHandled)
   }
 
+  /// - Parameters:
+  ///   - end: What ends the run, besides a stop, the limit and an empty mode.
+  ///   - isOneOfAll: A run of all modes contains this one: an empty mode is not reported.
+  ///   - isKept: The run is made even if the mode is empty.
   func run(
     in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting end: AwaitedEnd? = nil,
     isOneOfAll: Bool = false, isKept: Bool = false
@@ -64,7 +68,7 @@ extension RunLoop {
     mode.ensureTimersAreArmed(on: self)
     let callout = callouts.enclose(on: self)
     lock.unlock()
-    // Set when the loop was made for its thread (`currentLoop`); only the owner runs it.
+    // Set since the loop was made for its thread (`currentLoop`), which alone runs it.
     let scope = owner.scopes!.height
     let result = withUnsafeMutablePointer(to: &mark) {
       let at = StackPlace($0).address
@@ -93,7 +97,7 @@ extension RunLoop {
     return .finished
   }
 
-  /// Throws without the lock, which it leaves otherwise.
+  /// Throws without the lock. Otherwise the lock is still held.
   @inline(never)
   private func makePortSetOrUnlock(of mode: ModePointer) throws {
     do {
@@ -105,9 +109,11 @@ extension RunLoop {
     }
   }
 
-  /// Rule 3 around rule 4: what belongs to this activation is put in place, and the previous one's back. Nil: as
-  /// `runPasses`. A stop is this activation's from before the loop has its mode until after its exit observers: whoever
-  /// sees the mode stops it (rule 19); what was asked of the enclosing one before, `stopAround`, is kept (rule 20).
+  /// Makes the callouts and the passes of a run (rules 3 and 4). Nil: as `runPasses`.
+  ///
+  /// A stop reaches this run from before the loop has its mode until after the exit observers: a thread that sees the
+  /// mode can stop the run (rule 19). `stopAround` keeps a stop that was requested of the enclosing run before (rule
+  /// 20).
   @inline(__always)
   private func runBegun(
     at place: UInt, in mode: ModePointer, stopAround: UInt64, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
@@ -124,7 +130,7 @@ extension RunLoop {
     let isForked = endCallouts(of: activation, at: place, in: mode)
 
     timing.end(on: self)
-    // From the outermost run only a host can receive wakes; what has been posted is dropped when the next one begins.
+    // After the outermost run only a host can receive wakes. The next run drops what is posted now.
     if let outer = activation.state.outer {
       nestedRunEnds(insideOf: outer, stopAround)
     } else {
@@ -135,7 +141,7 @@ extension RunLoop {
     return isForked ? nil : result
   }
 
-  /// The run's last callouts. True: one of them has forked, and this is the child.
+  /// Makes the run's last callouts. True if one of them has forked, and this is the child.
   @inline(__always)
   private func endCallouts(of activation: Activation, at place: UInt, in mode: ModePointer) -> Bool {
     let (hasObservers, height) = (mode.observers.want(.exit), owner.scopes.unsafelyUnwrapped.height)
@@ -146,7 +152,7 @@ extension RunLoop {
 
   @inline(__always)
   func drainScope(of activation: Activation, at place: UInt) {
-    let scopes = owner.scopes.unsafelyUnwrapped  // as at the beginning of the run
+    let scopes = owner.scopes.unsafelyUnwrapped  // set since the run began
     if scopes.height > activation.state.scope { drain(scopes, to: activation.state.scope, place) }
   }
 
@@ -157,10 +163,10 @@ extension RunLoop {
   }
 }
 
-// MARK: Rare, and apart, so that a run saves fewer registers
+// MARK: Rare cases, which are functions so that a run saves fewer registers
 
 extension RunLoop {
-  /// By an observer, which may have forked.
+  /// The result of a run that an entry observer has stopped; nil if the observer has forked, and this is the child.
   private var stoppedAtEntry: RunResult? { isInThisProcess ? .stopped : nil }
 
   @inline(never)
@@ -171,8 +177,8 @@ extension RunLoop {
     endNesting()
   }
 
-  /// A run that was nested in this one may have taken the wake for a job that it does not perform, and an executor
-  /// gives no second one.
+  /// A nested run may have taken the wake for a job that it does not perform. An executor posts no second wake, so that
+  /// this run has to poll.
   func demandPollForJobs(_ run: Activation, in mode: ModePointer) {
     guard run.wakes.contains(.accepting) else { return }
     if lock.withLock({ state.companions.hasWork(for: mode) }) { wakes.demandPoll(of: run) }
@@ -184,7 +190,7 @@ extension RunLoop {
     owner.hosted?.noteStopped(inside: activation.parent?.state.at ?? 0)
   }
 
-  /// Why a run has no result.
+  /// The error of a run that has no result.
   @inline(never)
   private func takeFailure() -> any Error { isInThisProcess ? owner.failedWaits.takeError() : RunLoopError.forked }
 }

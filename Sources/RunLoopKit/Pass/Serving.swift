@@ -1,6 +1,6 @@
 extension ModePointer {
-  /// Serves what was found ready, each kind in its own way: recorded, timed, within its limit, and with what it owns
-  /// held open. True if it was called: it may have left the mode since it became ready. [loop]
+  /// Serves an item that was found ready, and times its callout. True if the item was called: it may have left the mode
+  /// since it became ready. [loop]
   @inline(__always)
   func serveTimed(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
     let timing = CalloutTiming(on: loop)
@@ -15,13 +15,14 @@ extension ModePointer {
     return serveTimed(successor, ready: PortRegistration.readable, on: loop)
   }
 
-  /// What the item owns stays open meanwhile, and is closed by the end of the thread if its callout ends that.
+  /// Serves an item while the pass holds the descriptor that the item owns. If the callout ends the thread, the end of
+  /// the thread closes the descriptor.
   @inline(__always)
   fileprivate func serveHeldOpen(
     _ item: RunLoop.Item, _ descriptors: ItemDescriptors, ready: UInt32, on loop: RunLoop
   ) -> Bool {
     guard let owned = descriptors.heldOwned else { return item.serve(ready: ready, in: self, of: loop) }
-    // Invalidated by another thread a moment ago.
+    // False: another thread has just invalidated it.
     guard owned._withUnsafeGuaranteedRef({ $0.hold() }) else { return false }
     let run = loop.innermostRun, at = run.state.at
     run.state.served = Unmanaged.passUnretained(item)
@@ -36,12 +37,14 @@ extension ModePointer {
 }
 
 extension RunLoop {
+  /// Records the callout of an item (`CalloutRecord`), checks that the item is still a valid member, and serves it
+  /// within its rate limit.
   fileprivate func serveRecorded(_ item: Item, ready: UInt32, in mode: ModePointer) -> Bool {
     callouts.begin(item)
     defer { callouts.end(on: self) }
     guard item.isValid, item.isMember(of: mode) else { return false }
     guard let descriptors = item.heldDescriptors else { return item.serve(ready: ready, in: mode, of: self) }
-    // The item holds them as long as it lives.
+    // The item retains them as long as it lives.
     return descriptors._withUnsafeGuaranteedRef { descriptors in
       guard let limiter = descriptors.limiter else {
         return mode.serveHeldOpen(item, descriptors, ready: ready, on: self)
@@ -54,7 +57,8 @@ extension RunLoop {
 }
 
 extension RunLoop {
-  /// The item whose turn it is has nothing to call, and another member of the mode has: that one is served in this
-  /// turn, recorded, timed and limited as in its own. Directly before `takeEvent` answers false. [loop]
+  /// Serves another member of the mode in this turn, because the item whose turn it is has nothing to call. The
+  /// successor is timed, recorded and limited as in a turn of its own. To be called directly before `takeEvent` returns
+  /// false. [loop]
   package func serveNext(_ successor: EventSource) { owner.successor = successor }
 }

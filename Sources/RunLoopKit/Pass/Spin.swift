@@ -1,14 +1,14 @@
 internal import CRunLoopCore
 internal import Synchronization
 
-/// Looks for a wake for a while before a sleep, if that has been worth it: a thin owner of `rlc_spin`. Owner only.
+/// Spins before a sleep until a wake comes, if spinning has been worth it: a thin owner of `rlc_spin`. [loop]
 struct Spin {
   /// Longer limits are cut to this.
   static let longest = UInt64(RLC_SPIN_MAX_NS)
 
   private var spin = rlc_spin()
 
-  /// In nanoseconds; 0: never. What was learned under another limit is forgotten.
+  /// In nanoseconds; 0: never spin. A new limit discards what was learned under the old one.
   var limit: UInt64 {
     get { spin.limit_ns }
     set { rlc_spin_set(&spin, newValue) }
@@ -21,14 +21,14 @@ struct Spin {
 }
 
 extension RunLoop {
-  /// How long the loop looks for a wake before it sleeps. Zero at first: not at all. At most 50 microseconds; more
-  /// counts as 50, and less than zero as zero [RLK-SPIN-3]. 20 microseconds are usually worth it.
+  /// How long the loop spins before it sleeps, to notice a wake without a system call. Zero at first: it does not spin.
+  /// More than 50 microseconds count as 50, less than zero as zero [RLK-SPIN-3]. 20 microseconds are usually worth it.
   ///
-  /// A wake, a stop or a performed block that comes meanwhile costs its sender no system call and the loop no sleep:
+  /// While the loop spins, a wake, a stop or a performed block costs its sender no system call and the loop no sleep:
   /// between two threads on two processors an answer takes some 3 us instead of 25 [RLK-SPIN-1]. The price is processor
-  /// time, and that a descriptor which becomes ready meanwhile is served that much later; a timer is not. Use it for a
-  /// loop that waits for quick answers of another thread and has a processor of its own. The loop learns: as long as it
-  /// finds nothing, it looks before ever fewer waits, down to one in a thousand.
+  /// time. A descriptor that becomes ready meanwhile is served that much later; a timer is not. Use it for a loop that
+  /// waits for quick answers of another thread and has a processor of its own. The loop learns: while spinning finds
+  /// nothing, it spins before fewer and fewer waits, down to one in a thousand.
   /// - Thread: Any; counts from the loop's next sleep on. Zero, and setting it does nothing, once the loop has ended.
   /// - SeeAlso: `rlc_loop_set_spin`.
   public var spinLimit: Duration {

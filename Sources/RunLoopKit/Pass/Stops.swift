@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// Which run of a loop is asked to stop: always the innermost one. Any thread asks, without a lock; the loop's own
-/// begins and ends runs, and puts back what was asked of the enclosing one.
+/// Whether the innermost run of a loop is asked to stop. Any thread asks, without a lock. The loop's thread begins and
+/// ends runs, and restores the request to the enclosing run.
 struct Stops: ~Copyable {
-  /// The innermost run's serial << 1 | it is asked to stop; 0 while none runs.
+  /// The innermost run's serial << 1, plus 1 if the run is asked to stop; 0 while no run is there.
   private let word = Atomic<UInt64>(0)
-  /// Every run is stopped, the enclosing ones too, and those that begin from now on: the thread shall end.
+  /// True if all runs have to stop, enclosing and future ones too, because the thread has to end.
   private let quits = Atomic<Bool>(false)
 
-  /// False if there is no run to stop.
+  /// Asks the innermost run to stop. False if there is no run.
   func request() -> Bool {
     var seen = word.load(ordering: .sequentiallyConsistent)
     while seen != 0 {
@@ -24,7 +24,7 @@ struct Stops: ~Copyable {
 
   var isRequested: Bool { word.load(ordering: .sequentiallyConsistent) & 1 != 0 }
 
-  /// Clears what was asked of the innermost run; true if that was something. [loop]
+  /// Clears the request to the innermost run. True if there was one. [loop]
   @inline(__always)
   func take() -> Bool {
     guard isRequested else { return false }
@@ -33,17 +33,17 @@ struct Stops: ~Copyable {
     return true
   }
 
-  /// A run begins, with a serial that no run of the loop has had: a stop from now on is its own. What `end` puts back
-  /// (rule 20). [loop]
+  /// Called when a run begins, with a serial that no run of the loop has had. From now on stops reach this run. Returns
+  /// the word that `end` restores (rule 20). [loop]
   @inline(__always)
   func begin(_ serial: UInt64) -> UInt64 { word.exchange(serial << 1, ordering: .sequentiallyConsistent) }
 
-  /// The run is over: true if it is still asked to stop. [loop]
+  /// Called when the run has ended. True if it is still asked to stop. [loop]
   @inline(__always)
   func end(_ outer: UInt64 = 0) -> Bool { word.exchange(outer, ordering: .sequentiallyConsistent) & 1 != 0 }
 
-  /// The run was left. What was asked of it is for the run around it, which nobody else would stop; if there is none,
-  /// it is forgotten. True if that one is asked. [loop]
+  /// Called when the run was left. A request to it passes to the enclosing run, which nothing else would stop. Without
+  /// an enclosing run it is dropped. True if the enclosing run is asked. [loop]
   func endLeft(_ outer: UInt64) -> Bool { end(outer) && outer != 0 && request() }
 
   // MARK: The end of a resident thread
@@ -51,11 +51,11 @@ struct Stops: ~Copyable {
   @inline(__always)
   var isQuitting: Bool { quits.load(ordering: .sequentiallyConsistent) }
 
-  /// The flag is set before the word is read, and the loop reads it after it has written that: one of the two sees the
-  /// other.
+  /// The caller sets this flag and then reads the word. A run that begins writes the word and then reads the flag. So
+  /// one of the two sees what the other has written.
   func quit() { quits.store(true, ordering: .sequentiallyConsistent) }
 
-  /// Runs may begin again. [loop]
+  /// Ends the effect of `quit`. [loop]
   func resume() { quits.store(false, ordering: .sequentiallyConsistent) }
 }
 
@@ -69,7 +69,7 @@ extension RunLoop {
     if stops.request() { wakes.word.kick() }
   }
 
-  /// Clears the stop of the innermost activation; true if there was one that ends it. [loop]
+  /// Clears a stop of the innermost run. True if there was one, and it ends the run. [loop]
   @inline(__always)
   func takeStop(of activation: Activation) -> Bool { stops.take() && activation.isStopped() }
 }

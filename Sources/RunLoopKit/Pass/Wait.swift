@@ -1,17 +1,17 @@
 internal import RunLoopLibc
 internal import Synchronization
 
-/// Step (i) of the pass: waits for one event, or looks for one.
+/// Step (i) of the pass: waits or polls for one event.
 extension ModePointer {
-  /// A wake keeps the wait from blocking and is taken by the look that follows; it is no event (rule 10). Edges without
-  /// a truth behind them, of the wakeup port, the timer and the main queue, are waited through.
+  /// Returns one event. A wake is no event (rule 10): it keeps the wait from blocking, and the poll that follows takes
+  /// it. An edge of the wakeup port, of a timerfd or of the main queue may be stale; then the wait goes on.
   func awaitEvent(
     of activation: Activation, isPolling: Bool, deadline: UInt64, on loop: RunLoop
   ) -> PassEvent {
     guard loop.isInThisProcess else { return .none }
     var posted = loop.wakes.takeKept(for: activation)
     var event = messages.hasReady ? takeTurn(on: loop) : takeHeldOrFetchedEvent(on: loop)
-    let hasPolled = event == nil  // each look has taken what was posted
+    let hasPolled = event == nil  // each poll takes what was posted
     while event == nil {
       let mayBlock =
         !isPolling && posted == .none && !canServeMainQueue(activation, on: loop) && !messages.hasReady
@@ -41,7 +41,7 @@ extension ModePointer {
     if !hasPolled { posted = max(posted, loop.wakes.word.take()) }
     loop.wakes.endWait(of: activation)  // (j)
     if posted != .none {
-      // Whoever has told the thread to end has posted a kick: a wait without one need not look.
+      // A thread that asks this one to end posts a kick. So `isQuitting` is only read after a post.
       if let found = event, loop.stops.isQuitting { event = loop.holdBack(found, of: self) }
       var isExpiry = false
       if case .timer? = event { isExpiry = true }
@@ -50,8 +50,8 @@ extension ModePointer {
     return event ?? .none
   }
 
-  /// Of what a wait has just found: a timer whose timerfd could not be made comes first, if its date has come. Its
-  /// place among the others is not known.
+  /// Takes an event that a wait has just fetched. A timer whose timerfd could not be made comes first if its date has
+  /// come, because its place among the others is not known.
   @inline(__always)
   private func takeNewEvent(on loop: RunLoop) -> PassEvent? {
     (timers.isAtRest ? nil : takeCarriedTimer(on: loop)) ?? takeFetchedEvent(on: loop)
@@ -65,28 +65,29 @@ extension ModePointer {
     return timers.takeExpiry(soft: false) ? .timer : nil
   }
 
-  /// What `look` answers if it need not ask the kernel, and the clock says that a timer is due.
+  /// The result of `poll` if it need not ask the kernel, and the clock says that a timer is due.
   private static var timerIsDue: Int32 { -2 }
 
-  /// At most one system call, which does not wait. How many events that has found; less than 0 if not even that is
-  /// needed, or if the wait has failed for good.
+  /// Asks the kernel for events without waiting, by at most one system call. Returns how many it has found; less than 0
+  /// if the kernel need not be asked, or if the wait has failed for good.
   @inline(__always)
   private func poll(of activation: Activation, on loop: RunLoop) -> Int32 {
     if let answer = answerWithoutPoll(of: activation, on: loop) { return answer }
     loop.owner.skippedPolls = 0
-    // A run begins with making the set of its mode, or finds one (`Running`).
+    // A run makes the set of its mode before its first pass (`Running`).
     let found = ports.set!.poll()
     if loop.isMain { noteFetch(found, on: loop) }
     return found >= 0 ? found : hasFailedForGood(found, on: loop) ? -1 : 0
   }
 
-  /// The same, until there is an event; nil: something has been posted.
+  /// As `poll`, but sleeps until there is an event. Nil: it has not slept, because something was posted or a timer is
+  /// due.
   @inline(never)
   private func sleep(until deadline: UInt64, on loop: RunLoop) -> Int32? {
-    // As above.
+    // As in `poll`.
     let set = ports.set!
     var limit = deadline
-    // A wait that has an end anyway also ends for the first timer: other code may have closed the timerfd.
+    // A sleep that ends by itself also ends for the first timer, since other code may have closed the timerfd.
     if !timers.isAtRest || deadline != Time.forever {
       limit = self.limit(of: deadline, on: loop)
       if limit == 0 { return nil }
@@ -101,7 +102,7 @@ extension ModePointer {
     return found >= 0 ? found : hasFailedForGood(found, on: loop) ? -1 : 0
   }
 
-  /// True if no later wait of the loop can answer otherwise.
+  /// True if every later wait of the loop would fail as well.
   @inline(never)
   func hasFailedForGood(_ status: Int32, on loop: RunLoop) -> Bool {
     let isMended = (status == -EBADF || status == -EINVAL) && loop.lock.withLock { ports.set!.reviveIfLost() }
@@ -110,14 +111,14 @@ extension ModePointer {
     return true
   }
 
-  /// True if something was posted, or a timer is due, while the loop spun.
+  /// Spins, if the loop may. True if something was posted, or a timer became due, meanwhile.
   @inline(__always)
   private func spins(until deadline: UInt64, on loop: RunLoop) -> Bool {
     loop.wantedSpin.load(ordering: .relaxed) != 0 && loop.spin(until: firstDate(before: deadline, on: loop))
   }
 
-  /// Until when the loop may sleep in the kernel: earlier than the deadline if epoll does not watch all members, or if
-  /// no timerfd ends the sleep. 0: a timer is due.
+  /// The moment until which the loop may sleep in the kernel. It is earlier than the deadline if epoll does not watch
+  /// all members, or if no timerfd ends the sleep. 0: a timer is due.
   @inline(never)
   private func limit(of deadline: UInt64, on loop: RunLoop) -> UInt64 {
     let restEnd = timers.restEnd
@@ -138,9 +139,10 @@ extension ModePointer {
     loop.lock.withLock { min(deadline, timers.wakeAt) }
   }
 
-  /// In a mode without descriptors the kernel can report timers only, and the clock tells whether one is due. The
-  /// number of skipped polls is limited, so that a loop that spins shows in a trace, and serves the main queue: that
-  /// may be signalled at any time, and is left out while it is quiet only.
+  /// The result of `poll` without a system call; nil if the kernel must be asked. In a mode without descriptors the
+  /// kernel reports timers only, and the clock says whether one is due. The number of such polls in a row is limited,
+  /// so that a busy loop shows in a trace of system calls. A run that serves the main queue skips a poll only while the
+  /// queue is quiet, because the queue may be signalled at any time.
   @inline(__always)
   private func answerWithoutPoll(of activation: Activation, on loop: RunLoop) -> Int32? {
     guard loop.owner.skippedPolls < OwnerState.mostSkippedPolls else { return nil }
@@ -153,26 +155,27 @@ extension ModePointer {
   @inline(never)
   private func hasDueTimers(on loop: RunLoop) -> Bool { loop.lock.withLock { timers.isDue(soft: false) } }
 
-  /// Whose turn it is if a port is marked: a fetched event's after a message, else the port's. [loop]
+  /// Called while a port is marked. Takes a fetched event if a message was served last, else a port's message. [loop]
   @inline(never)
   private func takeTurn(on loop: RunLoop) -> PassEvent? {
     guard messages.takeKernelsTurn() else {
       return takeMessage(on: loop) ?? takeHeldOrFetchedEvent(on: loop)
     }
     if let event = takeHeldOrFetchedEvent(on: loop) { return event }
-    // So that the wait may block if nothing is left.
+    // Drops the marks of empty ports, so that the wait may block.
     loop.lock.withLock { messages.dropEmpty() }
     return nil
   }
 
-  /// Looked at behind it: what another thread sends after the stop may be here before its kick was seen.
+  /// Takes a port with a message. Reads `isQuitting` afterwards, because a message that was sent after the stop may
+  /// arrive before the stop's kick.
   @inline(never)
   private func takeMessage(on loop: RunLoop) -> PassEvent? {
     guard let event = takeReadyPort(on: loop) else { return nil }
     return loop.stops.isQuitting ? loop.holdBack(event, of: self) : event
   }
 
-  /// An event that a hosted loop has found before its pass comes first.
+  /// An event that the loop has found for its host, before this pass, comes first.
   @inline(__always)
   private func takeHeldOrFetchedEvent(on loop: RunLoop) -> PassEvent? {
     (loop.owner.holdsHostedEvent ? takeHeldEvent(on: loop) : nil) ?? takeEvent(on: loop)
@@ -183,8 +186,8 @@ extension ModePointer {
     loop.takeHostedEvent(for: self)?.ifStillTrue(in: self, of: loop)
   }
 
-  /// Events that the wait does not return: a timer whose expiry another mode has taken, or that has not arrived yet; a
-  /// port with a message; and the main queue, which comes after all ports and timers (A8).
+  /// Takes an event that the kernel has not reported: a timer whose expiry has not arrived yet, or was taken by another
+  /// mode; a port with a message; the main queue, which comes after all ports and timers (A8).
   @inline(__always)
   private func takeHiddenEvent(of activation: Activation, on loop: RunLoop) -> PassEvent? {
     if timers.mayBeDue, let event = takeUnreportedEvent(on: loop) { return event }
@@ -193,7 +196,8 @@ extension ModePointer {
     return nil
   }
 
-  /// What epoll does not tell: an expiry that has not arrived yet, an error of what epoll does not watch.
+  /// Takes what epoll does not report: an expiry that has not arrived yet, or the error of a member that epoll does not
+  /// watch.
   @inline(never)
   private func takeUnreportedEvent(on loop: RunLoop) -> PassEvent? {
     loop.lock.lock()

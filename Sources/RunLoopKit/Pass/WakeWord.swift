@@ -5,12 +5,13 @@ internal import Synchronization
 /// Wakes a loop: a thin owner of `rlc_wakeup_port`, which is created with the loop's first port set.
 ///
 /// Before that the loop cannot sleep, so a wake does nothing. The port exists as long as this object, so that every
-/// waker that holds the object may use it. Its eventfd is closed at the end of the loop's thread, or after a waker that
-/// was preempted before its write: no waker writes to a descriptor that has reused the number [RLC-WAKE-9].
+/// waker that holds the object may use it. The end of the loop's thread closes the eventfd. If a waker was preempted
+/// before its write, the eventfd is closed after that write: no waker writes to a descriptor that has reused the number
+/// [RLC-WAKE-9].
 struct WakeWord: ~Copyable {
   private let kernel: Kernel?
   private let port = Atomic<UnsafeRawPointer?>(nil)
-  /// A write has failed.
+  /// True once a failed write was reported.
   private let isReported = Atomic<Bool>(false)
 
   init(_ kernel: Kernel?) { self.kernel = kernel }
@@ -27,7 +28,7 @@ struct WakeWord: ~Copyable {
     try RunLoopError.checkCore(rlc_wakeup_port_create(kernel.table, &made))
     // A create function that returns 0 has set it.
     port.store(UnsafeRawPointer(made!), ordering: .releasing)
-    atomicMemoryFence(ordering: .sequentiallyConsistent)  // `portJustMade`
+    atomicMemoryFence(ordering: .sequentiallyConsistent)  // pairs with `portJustMade`
     return rlc_wakeup_port_fd(made)
   }
 
@@ -36,8 +37,8 @@ struct WakeWord: ~Copyable {
   /// Posts a wake (rule 15).
   func signal() { if let port = pointer ?? portJustMade { check(rlc_wakeup_port_signal(port)) } }
 
-  /// For a waker that has seen none. Of the two fences one is first: the waker sees the port, or the run that has made
-  /// it sees what the waker has published, also if that needed no lock of the loop.
+  /// For a waker that has seen no port. One of the two fences comes first. So the waker sees the port, or the run that
+  /// has made it sees what the waker has published, even if the waker has not taken the loop's lock.
   @inline(never)
   private var portJustMade: OpaquePointer? {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
@@ -47,15 +48,15 @@ struct WakeWord: ~Copyable {
   /// Posts a kick: the loop makes a pass, and no enclosing run receives the kick as a wake.
   func kick() { if let pointer { check(rlc_wakeup_port_kick(pointer)) } }
 
-  /// Ignores a loop that has ended, or that belongs to the parent process. Anything else is a failure of the write:
-  /// other code has closed the eventfd. A new one has woken the loop (2); if there is none, the loop sees the changed
-  /// word in its next pass, and sleeps until then.
+  /// Checks the status of a post. A loop that has ended, or that belongs to the parent process, is ignored. Other
+  /// statuses say that the write has failed, because other code has closed the eventfd. 2: a new eventfd has woken the
+  /// loop. An error: there is no new one, and a sleeping loop sleeps on until something else ends its wait.
   @inline(__always)
   private func check(_ status: Int32) {
     if UInt32(bitPattern: status) > 1 && status != -ESHUTDOWN && status != -ECHILD { reportOnce(isWoken: status > 0) }
   }
 
-  /// The waker may be a signal handler.
+  /// The caller may be a signal handler.
   @inline(never)
   private func reportOnce(isWoken: Bool) {
     guard !isReported.exchange(true, ordering: .relaxed) else { return }
@@ -67,21 +68,22 @@ struct WakeWord: ~Copyable {
       isWoken ? "; a new one has woken the loop (reported once)\n" : "; the loop may sleep on (reported once)\n")
   }
 
-  /// Has the losses of the loop's own descriptors reported to an object that outlives its sets. Under the loop's lock.
+  /// Reports losses of the loop's own descriptors to `owner`, which must outlive the loop's sets. Under the loop's
+  /// lock.
   func reportLosses(to owner: any DescriptorOwner) {
     rlc_kit_set_lost_fn(pointer, descriptorWasLost, Unmanaged<AnyObject>.passUnretained(owner).toOpaque())
   }
 
-  /// Watches the eventfd, which exists, as a hint. Under the loop's lock.
+  /// Watches the eventfd as a hint; the port must exist. Under the loop's lock.
   func watch(in set: PortSet) throws(RunLoopError) { try set.watchWakeup(pointer!) }
 
-  /// The same in a set that watches the lost one. Under the loop's lock.
+  /// Watches the new eventfd in a set that has watched the lost one. Under the loop's lock.
   func renew(in set: PortSet) throws(RunLoopError) { try set.renewWakeup(pointer!) }
 
-  /// There is a new eventfd, which the sets do not watch yet. [loop]
+  /// True if there is a new eventfd, which the sets do not watch yet; then false until the next one. [loop]
   func takeRenewal() -> Bool { rlc_kit_take_renewal(pointer) }
 
-  /// A set has found the eventfd lost: all are to watch a new one before the next sleep. [loop]
+  /// Called when a set has found the eventfd lost: before the next sleep all sets have to watch a new one. [loop]
   func demandRenewal() { if let pointer { rlc_kit_demand_renewal(pointer) } }
 
   /// Spins for a while before `beginWait`; true if something was posted. [loop]
@@ -95,7 +97,7 @@ struct WakeWord: ~Copyable {
   /// The same for a sleep in a set; false also if `takeRenewal` is true. [loop]
   func beginWait(in set: PortSet) -> Bool { set.beginWait(pointer) }
 
-  /// Ends a wait, or drops wakes that came while none was accepted. What their senders published before is visible
+  /// Takes what was posted, at the end of a wait, or to drop it. What the wakers have published before is visible
   /// afterwards. [loop]
   @inline(__always)
   func take() -> Posted {

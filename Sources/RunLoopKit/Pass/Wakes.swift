@@ -1,36 +1,39 @@
 internal import Synchronization
 
-/// Decides which run receives a wake (rules 15-18). Any thread posts to the word. The loop's thread takes what was
-/// posted at fixed points of a pass, and decides which of the runs on its stack has to look once more for work. A host
-/// that is between `prepareToWait` and `runPendingWork` counts as the run that encloses the outermost one.
+/// Decides which run receives a wake (rules 15-18).
+///
+/// Any thread posts to the word. Each post interrupts a sleep. A kick makes the run that takes it do a pass. A wake may
+/// have been meant for an enclosing run, which then has to poll once more. The loop's thread takes what was posted at
+/// fixed points of a pass. A host that is between `prepareToWait` and `runPendingWork` counts as an enclosing run.
 struct Wakes: ~Copyable {
-  /// Wakes and kicks, and the sleep that they end.
+  /// Where threads post wakes and kicks, and where the loop sleeps.
   let word: WakeWord
-  /// Another thread has moved a date since the last kick was taken, which may have been its own.
+  /// True if another thread has moved a date since the loop last took a post. The next kick may be that thread's.
   private let hasMovedDate = Atomic<Bool>(false)
-  /// Of the innermost wait of a host. [loop]
+  /// The `OfHost` of the innermost wait of a host. [loop]
   private let ofHost = Atomic<UInt32>(0)
 
-  /// The wakes that a run on the stack has yet to look for.
+  /// What a run on the stack has to poll for at its next wait.
   struct OfRun: OptionSet {
     let rawValue: UInt8
 
-    /// Wakes are remembered: from the entry and from the top of each pass until the end of its wait (rule 15).
+    /// The run keeps wakes: from its entry, and from the top of each pass, until the end of its wait (rule 15).
     static var accepting: Self { Self(rawValue: 1) }
-    /// A nested run took a wake that may have been meant for this one: the next wait does not block (rule 17).
+    /// A nested run has taken a wake that may have been meant for this run, whose next wait does not block (rule 17).
     fileprivate static var pendingWake: Self { Self(rawValue: 2) }
-    /// A wake, or a kick, was posted in a pass that did not wait: kept for the wait that comes next, its own or a
-    /// nested run's.
+    /// A wake, or a kick, was posted in a pass that did not wait. The next wait takes it, be it this run's or a nested
+    /// run's.
     fileprivate static var heldWake: Self { Self(rawValue: 4) }
     fileprivate static var heldKick: Self { Self(rawValue: 8) }
-    /// A stop before it accepted wakes, or the answer it awaits: its own next wait does not block.
+    /// The run's own next wait does not block: a stop came before the run accepted wakes, or what ends the run may have
+    /// come.
     fileprivate static var pendingPoll: Self { Self(rawValue: 16) }
   }
 
-  /// The wakes that a host's wait has yet to look for: as `accepting` and `pendingWake` of a run.
+  /// The host's counterpart of a run's `accepting` and `pendingWake`.
   struct OfHost {
-    /// What it is owed; whether the wait is open; whether there is a run around it, and which, by its place on the
-    /// stack, of which these bits are enough. So it takes no more room in each loop.
+    /// Bits 0 and 1: what is pending. Bit 2: the wait is open. Bit 3: it began in a callout of a run. Bits 4 to 31: a
+    /// part of that run's stack address, which is enough to tell runs apart. One word, because every loop pays for it.
     fileprivate let rawValue: UInt32
 
     private static let openBit: UInt32 = 4
@@ -43,7 +46,7 @@ struct Wakes: ~Copyable {
       run.map { UInt32(truncatingIfNeeded: $0.state.at >> 3) << 4 | 8 } ?? 0
     }
 
-    /// Of an open one: begun in a callout of the run; nil: outside of all runs.
+    /// True if the wait is open and began in a callout of `run`; nil: outside of all runs.
     fileprivate func isInside(_ run: Activation?) -> Bool {
       rawValue & Self.openBit != 0 && rawValue & ~7 == Self.place(of: run)
     }
@@ -57,18 +60,18 @@ struct Wakes: ~Copyable {
 
   init(_ kernel: Kernel?) { word = WakeWord(kernel) }
 
-  /// A date that another thread has moved into the past is an expiry and, after it, a kick, which asks for a pass of
-  /// its own (rule 18). Any thread.
+  /// Called when another thread has moved a date. A date that has moved into the past causes an expiry and, after it, a
+  /// pass for the kick (rule 18). [any]
   func dateHasMoved() {
     hasMovedDate.store(true, ordering: .relaxed)
     word.kick()
   }
 }
 
-// MARK: What a run does with them. On the loop's own thread
+// MARK: The wakes of runs. On the loop's own thread
 
 extension Wakes {
-  /// A run begins inside of another one, if that is not nil: what was posted while none accepted is dropped. True if
+  /// Called when a run begins; `outer` is the enclosing run. Drops what was posted while no run accepted wakes. True if
   /// there was something.
   @inline(__always)
   func beginRun(inside outer: Activation?) -> Bool {
@@ -76,28 +79,28 @@ extension Wakes {
     return drop(passingTo: outer?.parent)
   }
 
-  /// (a): from here to the wait a wake is remembered; what was posted before is dropped, since a pass follows. True if
+  /// (a): accepts wakes from here to the end of the wait. Drops what was posted before, because a pass follows. True if
   /// there was something.
   @inline(__always)
   func accept(for run: Activation, _ stops: borrowing Stops) -> Bool {
     guard !run.wakes.contains(.accepting) else { return false }
     let hasDropped = drop(passingTo: run.parent)
     run.wakes.insert(.accepting)
-    // A stop since the decision at (n): its kick may be among what was dropped. One from now on is remembered.
+    // If a stop came after the decision at (n), its kick may have been dropped just now. Later kicks are kept.
     if stops.isRequested { run.wakes.insert(.pendingPoll) }
     return hasDropped
   }
 
-  /// (g): a pass that goes to the main queue directly has no wait that could take a wake: it is the next one's, also of
-  /// a run that is nested in the queue's function (rule 17).
+  /// (g): a pass that serves the main queue at once has no wait that could take a post. So the next wait takes it, also
+  /// that of a run that is nested in the queue's function (rule 17).
   func keep(for run: Activation) {
     let posted = word.take()
     if posted != .none { run.wakes.insert(posted == .wake ? .heldWake : .heldKick) }
     run.wakes.remove(.accepting)
   }
 
-  /// (i): what was posted before the wait, and no wait has taken yet. A wake is the loop's: of what the enclosing runs
-  /// keep nothing is theirs when this one waits first (rule 17).
+  /// (i): takes what was posted before the wait and kept. A wake is for the whole loop: the run that waits first takes
+  /// what the enclosing runs hold (rule 17).
   @inline(__always)
   func takeKept(for run: Activation) -> WakeWord.Posted {
     if run.parent == nil, run.wakes == .accepting { return .none }
@@ -118,36 +121,39 @@ extension Wakes {
     return kept.isDisjoint(with: [.pendingPoll, .heldKick]) ? .none : .kick
   }
 
-  /// In the middle of the run's wait: what was kept for it since shows on the descriptor.
+  /// Called during a sleep in the host: posts what was kept for the run since the wait began, so that it shows on the
+  /// loop's descriptor.
   func postAgain(for run: Activation) {
     let kept = takeKept(for: run)
     if kept == .wake { word.signal() } else if kept == .kick { word.kick() }
   }
 
-  /// (j): from here on wakes are dropped.
+  /// (j): drops wakes from here on.
   @inline(__always)
   func endWait(of run: Activation) { run.wakes.remove(.accepting) }
 
-  /// The wait has taken what was posted, and has ended, by an expiry or otherwise.
+  /// Called when the wait has ended and has taken what was posted.
+  /// - Parameter isExpiry: The wait has found due timers.
   @inline(never)
   func settle(_ posted: WakeWord.Posted, of run: Activation, isExpiry: Bool) {
     if posted == .wake { markPending(for: run.parent) }
-    // The kick of a stop is none: it was an enclosing run's, or ends this one after the pass.
+    // Only the kick for a moved date is held. A stop needs no kick any more: it ends this run after the pass, or an
+    // enclosing one.
     if takeDateMove(), posted == .kick, isExpiry { run.wakes.insert(.heldKick) }
   }
 
-  /// A nested run has ended, or was left: wakes that it has not used may have been meant for the enclosing run, or for
-  /// the host in whose wait it was.
+  /// Called when a run has ended or was left. A wake that it has not used may have been meant for the enclosing run, or
+  /// for the host in whose wait the run was: it goes there.
   func endRun(_ run: Activation) {
     drop(passingTo: run.parent)
     passOn(from: run)
   }
 
-  /// A run has what it ends for, or shall look whether it has.
+  /// Makes the run's next wait poll, because what ends the run has come, or may have come.
   func demandPoll(of run: Activation) { run.wakes.insert(.pendingPoll) }
 
-  /// Drops what was posted while no run accepted wakes. The enclosing run, for which it may have been meant, looks
-  /// again. True if there was something.
+  /// Drops what was posted while no run accepted wakes. True if there was something. A wake may have been meant for the
+  /// enclosing run, which has to poll then.
   @inline(__always)
   @discardableResult
   private func drop(passingTo enclosing: Activation?) -> Bool {
@@ -167,9 +173,8 @@ extension Wakes {
     if !run.wakes.isDisjoint(with: [.pendingWake, .heldWake]) { markPending(for: run.parent) }
   }
 
-  /// Passes a wake on to the enclosing run, if that was between the top of its pass and its wait; or to a host that is
-  /// between `prepareToWait` and `runPendingWork` in one of its callouts, or outside of all runs. It goes no further
-  /// than that: rule 17 applies from run to run.
+  /// Passes a wake on: to a host whose open wait began in a callout of the enclosing run, or outside of all runs; else
+  /// to the enclosing run, if it accepts wakes. The wake goes no further: rule 17 applies from run to run.
   private func markPending(for enclosing: Activation?) {
     if host.isInside(enclosing) {
       keepForHost(.wake)
@@ -186,16 +191,16 @@ extension Wakes {
   }
 }
 
-// MARK: What a host does with them (rule 19). On the loop's own thread
+// MARK: The wakes of hosts (rule 19). On the loop's own thread
 
 extension Wakes {
   private var host: OfHost { OfHost(rawValue: ofHost.load(ordering: .relaxed)) }
 
   private func keepForHost(_ posted: WakeWord.Posted) { ofHost.store(host.adding(posted).rawValue, ordering: .relaxed) }
 
-  /// A host begins to wait in a callout of a run, or outside of all: what is to be put back when the wait ends. What
-  /// was posted while nothing waited is dropped, since a look at all of it follows; a wake that the run was to get is
-  /// first the host's (rule 17).
+  /// Called when a host begins to wait, in a callout of `run`, or outside of all runs. Drops what was posted while
+  /// nothing waited, because the host polls everything next. But a wake that the run would have kept is the host's
+  /// first (rule 17). Returns what `endHostedWait` restores.
   func beginHostedWait(inside run: Activation?) -> OfHost {
     let outer = host
     let posted = word.take()
@@ -205,12 +210,12 @@ extension Wakes {
     return outer
   }
 
-  /// The same wait, prepared once more: what an earlier `prepareToWait` has got is kept. A kick asks for the look that
-  /// follows here, too.
+  /// Called when the same wait is prepared again. Keeps what the last `prepareToWait` has got. A kick is not kept,
+  /// because the host polls next.
   func continueHostedWait() { if word.take() == .wake { keepForHost(.wake) } }
 
-  /// From now on wakes are not for the host: `runPendingWork` has notified its observers. True if it was owed a look; a
-  /// wake is the run's, too, around the wait.
+  /// Called when `runPendingWork` has notified the observers: later wakes are not for the host. True if the host had
+  /// something pending. A pending wake also goes to the run around the wait.
   func endHostedWait(_ outer: OfHost, inside run: Activation?) -> Bool {
     let pending = host.pending
     ofHost.store(outer.rawValue, ordering: .relaxed)
@@ -218,18 +223,18 @@ extension Wakes {
     return pending != .none
   }
 
-  /// The wait was left, and so is the run around it: a wake of either is for who goes on, and a look too many does no
-  /// harm.
+  /// Called when the wait and the run around it were left. A pending wake goes to the run, whose end passes it on. A
+  /// poll too many does no harm.
   func endLeftHostedWait(_ outer: OfHost, inside run: Activation) {
     if host.pending == .wake { run.wakes.insert(.pendingWake) }
     ofHost.store(outer.rawValue, ordering: .relaxed)
   }
 
-  /// What has come since is the host's.
+  /// Keeps for the host what was posted since.
   func keepForHost() { keepForHost(word.take()) }
 
-  /// For a run that has taken what was posted, and may have fetched events that do not show on the descriptor any more,
-  /// while the host is about to sleep: makes the descriptor readable.
+  /// Makes the loop's descriptor readable while the host is about to sleep. A run has taken what was posted, and may
+  /// have fetched events that the descriptor does not show any more.
   func goOnSleeping() {
     repeat { keepForHost() } while !word.beginWait()
     word.kick()

@@ -15,11 +15,11 @@ extension RunLoop {
   /// True while the loop sleeps, and nothing has woken it yet. - SeeAlso: `CFRunLoopIsWaiting`.
   public var isWaiting: Bool { isUsable && wakes.word.isAsleep }
 
-  /// Makes it look, if it sleeps. Any thread.
+  /// Interrupts the loop's sleep, so that it makes a pass. Unlike a wake, a kick is for no enclosing run. [any]
   @inline(__always)
   func kick() { wakes.word.kick() }
 
-  /// The descriptor that wakes it, made with its first port set. Under the lock, as what follows.
+  /// Makes the wakeup port, with the loop's first port set, and returns its descriptor. Under the lock.
   func makeWakeup() throws(RunLoopError) -> Int32 {
     let descriptor = try wakes.word.make()
     wakes.word.reportLosses(to: self)
