@@ -18,7 +18,7 @@ extension RunLoop {
       return call.forget()
     }
     for loop in LeftInCallout.loops(of: id) { loop.callouts.announce(call, after: id, on: loop) }
-    call.isOver()
+    call.endAwaited()
   }
 }
 

@@ -8,12 +8,14 @@ final class FinalCall: @unchecked Sendable {
 
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
-  func isAwaited() { awaited.add(1, ordering: .relaxed) }
+  /// Waits for one callout more.
+  func addAwaited() { awaited.add(1, ordering: .relaxed) }
 
-  /// Ends the query. The querying thread never makes the call itself.
+  /// Ends the query without making the call: the loop's thread makes it, or nobody does.
   func forget() { awaited.subtract(1, ordering: .acquiringAndReleasing) }
 
-  func isOver() {
+  /// One of the callouts has ended, or the query has. The last to end makes the call.
+  func endAwaited() {
     if awaited.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FINAL_CALL__(action)
     }
@@ -50,7 +52,7 @@ extension CalloutRecord {
 
   private func note(_ call: FinalCall, _ item: ObjectIdentifier, on loop: RunLoop) {
     loop.state.callouts.awaited.append(AwaitedCallout(item: item, call: call))
-    call.isAwaited()
+    call.addAwaited()
   }
 
   /// Makes the calls whose callouts are over. `only`: makes just this one, since the loop's thread makes the others.
@@ -67,6 +69,6 @@ extension CalloutRecord {
     }
     guard !over.isEmpty else { return }
     attention.subtract(over.count, ordering: .sequentiallyConsistent)
-    for awaited in over { awaited.call.isOver() }
+    for awaited in over { awaited.call.endAwaited() }
   }
 }

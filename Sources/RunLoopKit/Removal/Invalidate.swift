@@ -69,7 +69,7 @@ extension RunLoop.Item {
     let owner = closureOwner
     let (hosts, isFirst) = endMemberships()
     for host in hosts { host.callouts.announce(call, after: ObjectIdentifier(self), on: host) }
-    call.isOver()
+    call.endAwaited()
     if isFirst { RunLoop.endClosure(of: self, owner) }
   }
 
