@@ -156,7 +156,7 @@ extension RunLoop {
       mayHaveIdled(mode)
       throw error
     }
-    mode.isTakenByHost()
+    mode.markHosted()
     return mode
   }
 }

@@ -30,7 +30,7 @@ extension LoopState {
     if modes.count > Self.mostSearchedModes, let extras { return extras.mode(name, among: modes) }
     for mode in modes where mode.isKnown(as: name) { return mode }
     for mode in modes where mode.name == name {
-      mode.isFound(by: name)
+      mode.noteFound(by: name)
       return mode
     }
     return nil

@@ -111,7 +111,7 @@ extension ModePointer {
     head.isHosted
   }
 
-  func isTakenByHost() {
+  func markHosted() {
     if !head.isHosted { useCount += 1 }
     head.isHosted = true
   }
@@ -132,7 +132,7 @@ extension ModePointer {
   @inline(__always)
   func isKnown(as name: RunLoop.Mode) -> Bool { head.lastName.isIdentical(to: name) }
 
-  func isFound(by name: RunLoop.Mode) { head.lastName = name }
+  func noteFound(by name: RunLoop.Mode) { head.lastName = name }
 
   @inline(__always)
   var pendingBlockCount: Int {
