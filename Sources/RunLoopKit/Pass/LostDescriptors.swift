@@ -1,5 +1,5 @@
-/// Other code has closed a descriptor of the loop's own, or has put another file in its place: the loop says so, makes
-/// a new one, and goes on.
+/// Replaces descriptors of the loop itself that other code has closed, or has put another file in place of. The loop
+/// reports that, makes a new descriptor, and goes on.
 extension RunLoop: DescriptorOwner {
   func hasLost(_ descriptor: LostDescriptor) {
     switch descriptor {
@@ -7,7 +7,7 @@ extension RunLoop: DescriptorOwner {
     case .wakeup: sayIsReplaced("eventfd")
     case .other: break
     }
-    // Another thread may have noticed it, and the loop sleeps in the old one; a host has to ask for the new one.
+    // The loop may be asleep in the old descriptor, and a host has to ask for the new one.
     kick()
   }
 
@@ -15,10 +15,11 @@ extension RunLoop: DescriptorOwner {
     Diagnosis.warnLocked("other code has closed or replaced a run loop's \(name); a new one has its place")
   }
 
-  /// As a hint; a new one in place of one that other code has closed. Under the lock.
+  /// Watches the eventfd as a hint, or a new one if other code has closed it. Under the lock.
   func watchWakeup(in set: PortSet) throws(RunLoopError) { try wakes.word.watch(in: set) }
 
-  /// Other code has closed it: all sets are to watch a new one before the next sleep. Under the lock. [loop]
+  /// Called when other code has closed the eventfd: before the next sleep all sets have to watch a new one. Under the
+  /// lock. [loop]
   func demandWakeupRenewal() { wakes.word.demandRenewal() }
 
   /// Announces a sleep in the mode's set. False: something was posted, or there is a new eventfd, which the sets watch

@@ -24,8 +24,8 @@ struct MainQueueWatch {
 
   /// After so many questions in vain the queue is quiet: a pass asks no more, and relies on its fetch.
   static let quietAfter: UInt32 = 16
-  /// So many passes in a row may serve events of one fetch, and not ask. It is more than `mostSkippedPolls`: passes of
-  /// blocks that post blocks fetch before that by themselves.
+  /// So many passes in a row may serve events of one fetch without asking. It is more than `mostSkippedPolls`, so that
+  /// passes of blocks that post blocks fetch first.
   static let mostPassedOver = UInt32(OwnerState.mostSkippedPolls) + 1
 
   /// The current pass need not poll for the queue.

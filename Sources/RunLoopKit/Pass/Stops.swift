@@ -52,7 +52,7 @@ struct Stops: ~Copyable {
   var isQuitting: Bool { quits.load(ordering: .sequentiallyConsistent) }
 
   /// The caller sets this flag and then reads the word. A run that begins writes the word and then reads the flag. So
-  /// one of the two sees what the other has written.
+  /// the request reaches the run, or the run sees the flag.
   func quit() { quits.store(true, ordering: .sequentiallyConsistent) }
 
   /// Ends the effect of `quit`. [loop]

@@ -80,7 +80,7 @@ struct WakeWord: ~Copyable {
   /// Watches the new eventfd in a set that has watched the lost one. Under the loop's lock.
   func renew(in set: PortSet) throws(RunLoopError) { try set.renewWakeup(pointer!) }
 
-  /// True if there is a new eventfd, which the sets do not watch yet; then false until the next one. [loop]
+  /// True once for each new eventfd, which the sets do not watch yet. [loop]
   func takeRenewal() -> Bool { rlc_kit_take_renewal(pointer) }
 
   /// Called when a set has found the eventfd lost: before the next sleep all sets have to watch a new one. [loop]

@@ -121,8 +121,8 @@ extension Wakes {
     return kept.isDisjoint(with: [.pendingPoll, .heldKick]) ? .none : .kick
   }
 
-  /// Called during a sleep in the host: posts what was kept for the run since the wait began, so that it shows on the
-  /// loop's descriptor.
+  /// Called after a sleep in the host, while the run still waits: posts again what was kept for the run meanwhile, so
+  /// that the poll that follows finds it.
   func postAgain(for run: Activation) {
     let kept = takeKept(for: run)
     if kept == .wake { word.signal() } else if kept == .kick { word.kick() }
