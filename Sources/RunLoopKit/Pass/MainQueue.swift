@@ -4,10 +4,12 @@ extension RunLoop {
   /// Whether the common modes of the main loop serve the main dispatch queue. True at first; false on every other loop.
   ///
   /// The queue counts as a member: while this is true, a run of the main loop in a common mode never returns
-  /// `.finished`. That holds whether or not the process has a main dispatch queue, so that the libraries that a program
-  /// is linked with do not decide whether it ends [RLK-MAIN-1]. `stop()`, a limit, or a handled source, if asked for,
-  /// end the run. If it is false, a common mode may be empty like any other, and the functions of the queue, among them
-  /// the jobs of the main actor unless that has another executor (RunLoopMainExecutor), wait [RLK-MAIN-2].
+  /// `.finished`. That holds even if the process has no main dispatch queue, so that the libraries that a program is
+  /// linked with do not decide whether it ends [RLK-MAIN-1]. `stop()`, a limit, or a handled source, if asked for, end
+  /// the run.
+  ///
+  /// While this is false, a common mode may be empty like any other mode. The functions of the queue wait, and so do
+  /// the jobs of the main actor, unless that has another executor (RunLoopMainExecutor) [RLK-MAIN-2].
   ///
   /// A change takes effect with the next run. After a `wakeUp()` a run that sleeps checks whether its mode is empty.
   /// - Thread: Any; on another loop than the main one setting it does nothing [RLK-MAIN-6].
@@ -34,8 +36,8 @@ extension RunLoop {
     isKeptByMainQueue(mode) && MainQueuePort.isThere
   }
 
-  /// The mode of that name, for a run. On the main loop a common name is a mode to run in although nothing was added to
-  /// it yet: the mode is made now (decision 0015). Under the lock.
+  /// The mode of that name, for a run; nil if there is none. On the main loop each common name has a mode to run in: if
+  /// nothing was added to it yet, the mode is made now (decision 0015). Under the lock.
   @inline(__always)
   func modeToRun(_ name: Mode) -> ModePointer? { state.mode(name) ?? modeKeptByMainQueue(name) }
 

@@ -14,7 +14,7 @@ extension RunLoop {
   /// Runs the loop in one mode until a condition is true.
   ///
   /// `try loop.run(until: isDone)` replaces `while !isDone { try loop.run(for: .milliseconds(10)) }`. The loop sleeps
-  /// until an event of the mode or a wake-up comes, and never for the condition alone [RLK-UNTIL-2].
+  /// until an event of the mode or a wake-up comes, and does not wake up for the condition alone [RLK-UNTIL-2].
   /// - Parameters:
   ///   - condition: Evaluated on this thread, with no lock held, before the first pass and after each one
   ///     [RLK-UNTIL-1], and once more if the run has ended for another reason. It should be cheap. If a block that was

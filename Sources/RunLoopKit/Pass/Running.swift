@@ -1,9 +1,9 @@
 extension RunLoop {
-  /// Runs the loop in one mode until nothing is left to wait for, `stop()` is called, the limit is over, or, if asked
-  /// for, a source was handled.
+  /// Runs the loop in one mode. Returns when nothing is left to wait for, when `stop()` is called, when the limit has
+  /// passed, or, if asked for, after a source was handled.
   ///
-  /// `run()` is `CFRunLoopRun`: Foundation's `RunLoop.run()` starts again after a stop; this one returns. To stay also
-  /// in an empty mode: `runUntilStopped(in:)`.
+  /// `run()` is `CFRunLoopRun`: it returns after a stop, where Foundation's `RunLoop.run()` starts again.
+  /// `runUntilStopped(in:)` also stays in an empty mode.
   ///
   /// Every callout may begin a nested run [RLK-RUN-7]. A run of `.common`, of an unknown mode or of an empty mode
   /// returns `.finished` at once and calls no observer (`diagnostics` reports it) [RLK-RUN-1]. On the main loop a
@@ -17,12 +17,12 @@ extension RunLoop {
   ///     the main queue served. Timers and blocks do not count.
   /// - Returns: The first that applies: handled, timed out, stopped, finished.
   /// - Thread: The loop's own.
-  /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`; `.forked`, also from a run in whose callouts the process
-  ///   has forked, in the child: that run and those around it call nothing more [RLK-FORK-2]; `.system` if the system
-  ///   has no descriptor for the mode's first run, or if every further wait would fail because other code has closed
-  ///   the loop's epoll descriptor (a stray close(2), closefrom(3)) and no new one can be made [RLK-RUN-9,
-  ///   RLK-RUN-10]. In the latter case the run has called the observers of after-waiting and exit, and the loop's
-  ///   description says so.
+  /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`. `.forked` in a child of fork(2): if a callout has
+  ///   forked, this run and those around it call nothing more there, and throw this too [RLK-FORK-2]. `.system` if the
+  ///   system has no descriptor for the mode's first run. `.system` also if every further wait would fail, because
+  ///   other code has closed the loop's epoll descriptor (a stray close(2), closefrom(3)) and no new one can be made
+  ///   [RLK-RUN-9, RLK-RUN-10]: the run has then called the observers of after-waiting and exit, and the loop's
+  ///   description reports the failure.
   /// - SeeAlso: `CFRunLoopRun`, `CFRunLoopRunInMode`.
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult

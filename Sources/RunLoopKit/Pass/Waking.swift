@@ -1,8 +1,8 @@
 extension RunLoop {
   /// Wakes a loop that waits, or keeps the next wait of the current pass from blocking. The loop ignores the call while
-  /// it does not run, and from the end of a wait until the next pass begins, because a pass follows anyway and sees
-  /// whatever was published before. So a thread that invalidates the last item of a mode, and then wakes the loop, ends
-  /// the run [RLK-RUN-13].
+  /// it does not run. It also ignores the call from the end of a wait until the next pass begins, because that pass
+  /// sees what was published before. So a thread that invalidates the last item of a mode, and then wakes the loop,
+  /// ends the run [RLK-RUN-13].
   ///
   /// - Thread: Any.
   /// - Blocks: No; lock-free, one write(2) if the loop sleeps, else none [RLK-COST-3, RLK-COST-4].
