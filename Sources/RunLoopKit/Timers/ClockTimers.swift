@@ -1,19 +1,19 @@
 internal import RunLoopLibc
 
-/// The timers of a mode on one clock: their deadlines, and a timerfd on that clock, which is in the mode's port set, so
-/// that an expiry has its place among the ready ports, whatever runs at that moment.
+/// The timers of a mode on one clock: the heap of their deadlines, and a timerfd on that clock. The mode's port set
+/// watches the timerfd, so an expiry takes its place among the ready ports at the moment it comes, whatever runs then.
 ///
-/// The timerfd is made with the first timer, or as soon as there is a descriptor for it; one that other code has closed
-/// is made again. While there is none the timeout of each wait carries the first date.
+/// The mode makes the timerfd with the first timer. If no descriptor is free, or if other code closes the timerfd, the
+/// mode makes one when it next arms the timers. Without a timerfd the timeout of each wait carries the first date.
 struct ClockTimers {
   let heap: TimerHeap
   private var port: TimerPort?
-  /// The timerfd's in the mode's port set; 0: the set does not watch it yet.
+  /// The timerfd's token in the mode's port set; 0: the set does not watch it yet.
   private var token: UInt64 = 0
-  /// A pass has taken the expiry for this date and is about to fire what is due: no nested run is woken for that date
-  /// again.
+  /// The date whose expiry a pass has taken; 0: none. Until the pass collects the due timers, the timerfd is not armed
+  /// for that date again.
   private var taken: UInt64 = 0
-  // A number, so that nil shows in the heap's pointer, which is read anyway.
+  // A number and not the enum: an optional `ClockTimers` then shows nil in the heap's pointer, which is read anyway.
   private let clockNumber: UInt8
 
   init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
@@ -21,7 +21,7 @@ struct ClockTimers {
     heap = try TimerHeap(kernel)
   }
 
-  /// After its mode's port set.
+  /// Called after the mode's port set was destroyed.
   func destroy() {
     heap.destroy()
     port?.destroy()
@@ -35,7 +35,6 @@ struct ClockTimers {
     }
   }
 
-  /// Only for a queue whose clock is set.
   @inline(__always)
   var clock: RunLoop.TimerClock { RunLoop.TimerClock(place: clockNumber) }
 
@@ -46,10 +45,11 @@ struct ClockTimers {
 
   var hasPort: Bool { port != nil }
 
-  /// The timerfd, and for when it is armed.
+  /// The timerfd's number, and the date for which it is armed. Nil without a timerfd.
   var portState: (fileDescriptor: Int32, armed: UInt64)? { port.map { ($0.fileDescriptor, $0.armed) } }
 
-  /// Makes the timerfd, and has the mode's port set watch it, if there is one; nothing if both are so.
+  /// Makes the timerfd unless it exists, and adds it to the mode's port set, if there is one, unless the set watches
+  /// it.
   mutating func makePort(in set: PortSet?, _ kernel: Kernel?) throws(RunLoopError) {
     guard token == 0 else { return }
     if port == nil { port = try TimerPort(clock, kernel) }
@@ -57,26 +57,26 @@ struct ClockTimers {
     do throws(RunLoopError) {
       try enterPort(set)
     } catch {
-      // Other than these: epoll has no room for it now.
+      // Any other error: epoll has no room now, and the next arming tries again.
       guard [EBADF, EPERM].contains(error.errno) else { throw error }
-      losePort(from: set)  // other code has closed it before
+      losePort(from: set)  // other code has closed the timerfd
       port = try TimerPort(clock, kernel)
       try enterPort(set)
     }
   }
 
   private mutating func enterPort(_ set: PortSet) throws(RunLoopError) {
-    // Made by the caller.
+    // The caller has made it.
     token = try set.insertHint(hint, fileDescriptor: port!.fileDescriptor)
   }
 
-  /// Other code has closed the timerfd, whose number may be another file's by now.
+  /// Drops a timerfd that other code has closed, and does not close its number: that may belong to another file by now.
   mutating func losePort(from set: PortSet) {
     port?.forgetDescriptor()
     endPort(in: set)
   }
 
-  /// The timerfd could not be set.
+  /// Drops a timerfd that could not be set. Does not close its number if it belongs to another file by now.
   private mutating func portHasFailed(_ status: Int32, in set: PortSet) {
     if status == -EINVAL || !set.isWatched(token) { losePort(from: set) } else { endPort(in: set) }
   }
@@ -87,25 +87,24 @@ struct ClockTimers {
     (port, token) = (nil, 0)
   }
 
-  /// Other code may have closed the timerfd since it was armed. One system call, if it is armed.
+  /// Drops the timerfd if other code has closed it since it was armed. One system call if it is armed.
   mutating func verifyPort(in set: PortSet) {
     if let port, port.armed != Time.forever, !set.isWatched(token) { losePort(from: set) }
   }
 
   // MARK: Arming
 
-  /// The heap's date, if the timerfd is armed for it; never: there is no date. 0: a pass has taken its expiry. Nil if
-  /// there is something to do.
+  /// Returns the heap's date if the timerfd is armed for it (never, if there is no date), 0 if a pass has taken its
+  /// expiry, and nil if the timerfd has to be armed or disarmed.
   @inline(__always)
   func armedDate(_ wakeAt: UInt64) -> UInt64? {
-    // The expiry that a pass has taken is not asked for again.
     if wakeAt == taken { return 0 }
     return wakeAt == (port?.armed ?? Time.forever) ? wakeAt : nil
   }
 
-  /// Arms the timerfd for the heap's date, and makes it if necessary; as `armedDate`. Nil if there is no timerfd to be
-  /// had.
-  /// - Parameter sparesPast: A date that has come is left to the pass, which asks the clock: then 0.
+  /// Arms the timerfd for the heap's date, and makes one if there is none. Returns what `armedDate` returns, and nil if
+  /// no timerfd can be made.
+  /// - Parameter sparesPast: Leaves a date that has come to the pass, which reads the clock anyway; returns 0 then.
   @inline(__always)
   mutating func arm(for wakeAt: UInt64, in set: PortSet, sparesPast: Bool, on loop: RunLoop) -> UInt64? {
     if wakeAt == taken { return 0 }
@@ -118,11 +117,11 @@ struct ClockTimers {
     return armRarely(in: set, false, loop.kernel)
   }
 
-  /// The same, if the timerfd is to be disarmed or made.
+  /// The rest of `arm`: disarms the timerfd, or makes one.
   @inline(never)
   private mutating func armRarely(in set: PortSet, _ sparesPast: Bool, _ kernel: Kernel?) -> UInt64? {
     let wakeAt = heap.wakeAt
-    // The first timer is gone or was moved out: no expiry at its old date (A1), whose place the next timer would take.
+    // The first timer has left or lost its date. An expiry at the old date (A1) would give its place to the next timer.
     if wakeAt == Time.forever {
       if let status = port?.disarm(), status < 0 { portHasFailed(status, in: set) }
       return wakeAt
@@ -132,26 +131,26 @@ struct ClockTimers {
       guard (try? makePort(in: set, kernel)) != nil, let port else { return nil }
       let status = port.want(wakeAt)
       if status >= 0 { return wakeAt }
-      portHasFailed(status, in: set)  // another one is made
+      portHasFailed(status, in: set)  // the second turn makes another timerfd
     }
     return nil
   }
 
-  /// Wants an expiry at that date besides those of timers. False if there will be none.
+  /// Arms the timerfd for `date`, unless it expires earlier. Returns false if no expiry will come.
   func want(_ date: UInt64) -> Bool { token != 0 && port.map { $0.want(date) >= 0 } ?? false }
 
   func noteExpiry() { port?.noteExpiry() }
 
-  /// A date of this clock on the suspending one, as the two stand now.
+  /// Converts a date on this clock to the suspending clock, as the two stand now.
   func onSuspendingClock(_ date: UInt64, _ now: UInt64, _ kernel: Kernel?) -> UInt64 {
     clock == .suspending ? date : Time.convert(date, from: kernel.now(clock), to: now)
   }
 
-  /// How long a wait may last that carries a date of another clock, in nanoseconds: its end is on the suspending clock,
-  /// which does not follow when that one is set, or goes on in a suspended machine.
+  /// The longest wait, in nanoseconds, that carries a date of another clock. The wait ends by the suspending clock,
+  /// which does not follow when the other clock is set, or goes on while the machine is suspended.
   private static let longestCarried: UInt64 = 1_000_000_000
 
-  /// When a wait has to end by itself for the first timer, whose timerfd will not end it: on the suspending clock.
+  /// When a wait must end by itself for the first timer, because no timerfd ends it: a date on the suspending clock.
   func carriedDate(now: UInt64, _ kernel: Kernel?) -> UInt64 {
     let date = onSuspendingClock(heap.wakeAt, now, kernel)
     return clock == .suspending ? date : min(date, Time.add(now, Self.longestCarried))

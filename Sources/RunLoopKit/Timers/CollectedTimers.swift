@@ -1,18 +1,18 @@
-/// Due timers that the passes on a loop's stack have taken out of their heaps, the innermost pass's last. Under the
-/// loop's lock; its own thread alone adds and removes, and may read without.
+/// The due timers that the passes on a loop's stack have taken out of their heaps; those of the innermost pass come
+/// last. Guarded by the loop's lock. Only the loop's own thread adds and removes, so it may read without the lock.
 struct CollectedTimers: ~Copyable {
-  /// Made with the first timer that is due: most loops have none.
+  /// Allocated with the first due timer: most loops have none.
   private var made: UnsafeMutablePointer<Row<Entry>>?
 
   struct Entry {
-    /// Held until it is taken out or let go, which is nil.
+    /// Retained. Nil after `letGo`.
     fileprivate(set) var timer: Unmanaged<RunLoop.Timer>?
     let mode: ModePointer
-    /// Of its membership; 0 once its turn has come.
+    /// The token of the membership; 0 once the timer's turn has come.
     fileprivate(set) var token: UInt64
   }
 
-  /// Of one that was made.
+  /// Only where `made` is set.
   private var row: Row<Entry> {
     @inline(__always) unsafeAddress { UnsafePointer(made!) }
     @inline(__always) unsafeMutableAddress { made! }
@@ -22,12 +22,12 @@ struct CollectedTimers: ~Copyable {
 
   var count: Int { made == nil ? 0 : row.count }
 
-  /// Of one that was not let go.
+  /// Only for an entry that was not let go.
   func timer(at index: Int) -> Unmanaged<RunLoop.Timer> { row[index].timer.unsafelyUnwrapped }
 
   func isLast(_ index: Int) -> Bool { index == count - 1 }
 
-  /// All that a heap has due at `now` on its clock.
+  /// Takes all timers out of the heap that are due at `now` on its clock.
   @inline(__always)
   mutating func append(dueIn heap: TimerHeap, of mode: ModePointer, now: UInt64) {
     if made == nil { made = .make(Row()) }
@@ -36,7 +36,7 @@ struct CollectedTimers: ~Copyable {
     heap.takeAllDue(now: now, for: &receiver, collectTimer)
   }
 
-  /// Its turn has come; nil if a nested run has taken it.
+  /// Begins the turn of an entry. Returns nil if a nested run has taken that turn.
   @inline(__always)
   mutating func take(at index: Int) -> Entry? {
     let entry = row[index]
@@ -44,11 +44,13 @@ struct CollectedTimers: ~Copyable {
     return entry.token == 0 ? nil : entry
   }
 
-  /// Its turn is over: the caller releases the timer, without the lock, since it may be the last reference.
+  /// Ends the entry's hold of its timer. The caller releases the timer, without the lock: this may be the last
+  /// reference.
   @inline(__always)
   mutating func letGo(at index: Int) { row[index].timer = nil }
 
-  /// Takes out the last one behind `base` that was not let go, and what follows it: the caller releases it as above.
+  /// Removes the last entries behind `base`, up to one that holds its timer. The caller releases that timer as after
+  /// `letGo`.
   mutating func takeLast(behind base: Int) -> Unmanaged<RunLoop.Timer>? {
     while count > base { if let timer = row.takeLast().timer { return timer } }
     return nil
@@ -60,12 +62,12 @@ struct CollectedTimers: ~Copyable {
     return timers
   }
 
-  /// Back into the heaps: a nested run fires what the passes on the stack have not reached (rule 33). What has been
-  /// given another date meanwhile is there already.
+  /// Puts the timers whose turn has not come back into their heaps, so that a nested run can fire them (rule 33). A
+  /// timer that was given another date meanwhile is in its heap already.
   func putBack() {
     for index in 0..<count where row[index].token != 0 {
       let entry = row[index]
-      // Its turn has not come.
+      // Its turn has not come, so it was not let go.
       let timer = self.timer(at: index).takeUnretainedValue()
       guard timer.isValid, !timer.isFiring, timer.token(in: entry.mode) == entry.token,
         !entry.mode.timers.isSet(timer, token: entry.token)
@@ -75,7 +77,7 @@ struct CollectedTimers: ~Copyable {
     }
   }
 
-  /// Of the mode's members among them, all on the suspending clock.
+  /// The earliest date of those that are members of the mode. All of them must be on the suspending clock.
   func firstDate(of mode: ModePointer) -> UInt64 {
     var first = Time.forever
     for index in 0..<count {
@@ -85,11 +87,12 @@ struct CollectedTimers: ~Copyable {
     return first
   }
 
-  /// The moments are dates translated to the suspending clock by one reading of each clock, all read in a row: of two
-  /// clocks, what is closer together than these readings are has no order.
+  /// Sorts the entries behind `base` by the moments at which they became due, all converted to the suspending clock.
+  /// Each clock is read once, one after the other: dates on two clocks that are closer together than these readings
+  /// have no order.
   mutating func sortByMoment(from base: Int) {
     let nows = RunLoop.TimerClock.allCases.map { Kernel.now($0) }
-    // On the suspending clock; negative if that is from before the machine was started.
+    // On the suspending clock; negative for a moment before the machine was started.
     let moments = (base..<count).map { index in
       timer(at: index)._withUnsafeGuaranteedRef { timer in
         let date = timer.withSchedule { $0.date(on: timer.clock) }
@@ -102,9 +105,10 @@ struct CollectedTimers: ~Copyable {
     for (place, index) in order.enumerated() { row[base + place] = collected[index] }
   }
 
-  /// Among what one expiry serves: the dates that only tolerant timers have, but for the one that would have been a
-  /// wake anyway. All that was due when the loop fell asleep counts as one date: it would have been served by one look.
-  /// So nothing is saved by a loop that was late; `sleep` is never if it has not slept at all.
+  /// How many wakes tolerance has saved among the timers that one expiry serves: one for each date that only tolerant
+  /// timers have. If all timers are tolerant, one of these dates would have been a wake anyway, and does not count. All
+  /// dates before the loop fell asleep count as one, since one pass would have served them: a loop that is late saves
+  /// nothing. `sleep` is never if the loop has not slept.
   func wakesSaved(from base: Int, since sleep: UInt64) -> UInt64 {
     if sleep == Time.forever { return 0 }
     var exact: Set<UInt64> = [], tolerant: Set<UInt64> = []
@@ -118,16 +122,16 @@ struct CollectedTimers: ~Copyable {
   }
 }
 
-/// Where a heap's due timers go.
+/// The row that receives a heap's due timers, and the heap's mode.
 private struct DueTimers {
   let row: UnsafeMutablePointer<Row<CollectedTimers.Entry>>
   let mode: ModePointer
 }
 
 private func collectTimer(_ receiver: UnsafeMutableRawPointer, _ timer: UnsafeMutableRawPointer, _ token: UInt64) {
-  // What `append` passes, on its stack.
+  // What `append` passes, which lies on its stack.
   let receiver = receiver.assumingMemoryBound(to: DueTimers.self).pointee
-  // A context of the heap, whose members are timers, retained by it; under the lock that they leave it by.
+  // The heap's contexts are timers, which it retains. They leave the heap under the lock only, and the caller has that.
   let timer = Unmanaged<RunLoop.Timer>.fromOpaque(timer).retain()
   receiver.row.pointee.append(CollectedTimers.Entry(timer: timer, mode: receiver.mode, token: token))
 }

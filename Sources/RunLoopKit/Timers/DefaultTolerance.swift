@@ -1,13 +1,13 @@
 extension RunLoop {
-  /// The tolerance of timers that are added without one, as if it had been set then; zero at first, and at least. A
-  /// timer that must be exact all the same is given a tolerance of zero. Timers that are members already keep theirs; a
-  /// repeating one gets at most half its interval.
+  /// The tolerance that a timer without one gets when it is added; zero at first, and at least. Give a timer that must
+  /// be exact a tolerance of zero. Timers that are members already keep theirs. A repeating timer gets at most half its
+  /// interval.
   ///
   /// Delayed performs, sleeps of tasks and delayed jobs whose tolerance is nil count as timers without one. The default
-  /// does not count for dates that the kit has promised: display links, commits, the pauses of a `RateLimit`
+  /// does not apply to dates that RunLoopKit has promised: display links, commits, the pauses of a `RateLimit`
   /// [RLK-TIMER-13], and the limits of runs, requests and waits.
   ///
-  /// Wakes that are saved by it: `Statistics.wakesSaved`. - Thread: Any.
+  /// `Statistics.wakesSaved` counts the wakes that tolerance saves. - Thread: Any.
   public var defaultTimerTolerance: Duration {
     get { isUsable ? Duration(nanoseconds: lock.withLock { state.extras?.defaultTolerance ?? 0 }) : .zero }
     set {
@@ -16,7 +16,7 @@ extension RunLoop {
     }
   }
 
-  /// Of timers that are added without one, in nanoseconds.
+  /// `defaultTimerTolerance` in nanoseconds. Under the lock.
   @inline(__always)
   var defaultTolerance: UInt64 { state.extras?.defaultTolerance ?? 0 }
 }

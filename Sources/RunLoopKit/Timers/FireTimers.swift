@@ -1,8 +1,8 @@
 internal import Synchronization
 
 extension ModePointer {
-  /// Rules 32-36: the due timers of the mode are collected and fired in the order of their dates, each checked once
-  /// more. [loop]
+  /// Collects the due timers of the mode, and fires them in the order of their dates. Each is checked again before it
+  /// fires (rules 32-36). - Thread: The loop's own.
   func fireTimers(on loop: RunLoop) {
     let at = loop.innermostRun.state.at
     let base = loop.state.collectedTimers.count
@@ -32,7 +32,7 @@ extension ModePointer {
 // MARK: Firing, on the loop's thread
 
 extension RunLoop.Timer {
-  /// The turn of what was collected at the index. True if it was let go.
+  /// Fires the timer that was collected at `index`, if it still is due here. Returns true if its entry was let go.
   fileprivate func fire(_ index: Int, limit: UInt64, on loop: RunLoop) -> Bool {
     guard let fired = loop.lock.withLock({ beginFiring(index, limit: limit, on: loop) }) else { return false }
     let timing = CalloutTiming(counting: .timersFired, on: loop)
@@ -41,8 +41,8 @@ extension RunLoop.Timer {
     return isLetGo
   }
 
-  /// The date that fires; nil if its turn has been taken by a nested run, or it is not due here any more. Under the
-  /// lock.
+  /// Returns the date that fires. Nil if a nested run has taken the timer's turn, or if it is not due here any more.
+  /// Under the lock.
   private func beginFiring(_ index: Int, limit: UInt64, on loop: RunLoop) -> UInt64? {
     guard let collected = loop.state.collectedTimers.take(at: index), isValid, !isFiring else { return nil }
     let fired: UInt64? = withLinks { links in
@@ -57,13 +57,13 @@ extension RunLoop.Timer {
       clear(links, on: loop)
       return date
     }
-    // The next timer's expiry may come during this callout; but what is collected still comes first.
+    // The next timer's expiry may come during this callout. It is not armed before: the collected timers come first.
     if fired != nil, loop.state.collectedTimers.isLast(index) { collected.mode.armTimers(on: loop) }
     return fired
   }
 
-  /// False if its clock was set back since it was collected: never early, it waits for its date again; and if it has
-  /// been given a later date, for which it is armed already. Under the leaf lock.
+  /// False if the timer's clock was set back since it was collected: it must not fire early, so it is armed for its
+  /// date again. False, too, if it was given a later date, for which it is armed already. Under the leaf lock.
   private func isStillDue(_ collected: CollectedTimers.Entry, on loop: RunLoop) -> Bool {
     let now = Kernel.now(clock)
     if schedule.date(on: clock) <= now {
@@ -89,21 +89,21 @@ extension RunLoop.Timer {
     return false
   }
 
-  /// The callout of a timer that repeats has returned, or was left.
+  /// Called when the callout of a repeating timer has returned, or was left by an exception or longjmp(3).
   @inline(__always)
   func endRepeated(fired: UInt64, on loop: RunLoop) {
     guard isValid else { return firing.store(false, ordering: .relaxed) }
     let isHere = loop.lock.withLock { endFiring(fired: fired, on: loop) }
-    // The loop to which its callout has moved it did not arm it while it fired.
+    // If the callout has moved the timer to another loop, that loop has not armed it, because it was firing.
     if !isHere, let host = owner, host !== loop { rearm(on: host) }
   }
 
-  /// The end of a one-shot timer that has fired: as `invalidate()`, and lets go of what was collected at the index. It
-  /// is most likely in one mode of the loop and nowhere else. False in another process.
+  /// Invalidates a one-shot timer that has fired, and lets go of its entry at `index`. Quick for a timer that is in one
+  /// mode of this loop and in no other. Returns false in a child of fork(2), and does nothing there.
   private func invalidate(_ index: Int, on loop: RunLoop) -> Bool {
     guard !isForked else { return false }
     guard validity.exchange(false, ordering: .sequentiallyConsistent) else {
-      // In its callout, by that or another thread.
+      // Invalidated during its callout, by this or another thread.
       loop.lock.withLock { loop.state.collectedTimers.letGo(at: index) }
       return true
     }
@@ -118,7 +118,8 @@ extension RunLoop.Timer {
     return true
   }
 
-  /// False if it is in no mode of this loop any more. Under the lock.
+  /// Moves the timer to its next date and arms it. Returns false if it is in no mode of this loop any more. Under the
+  /// lock.
   private func endFiring(fired: UInt64, on loop: RunLoop) -> Bool {
     let now = Kernel.now(clock)
     return withLinks { links in
@@ -128,7 +129,7 @@ extension RunLoop.Timer {
     }
   }
 
-  /// It came there in its callout, which is over now.
+  /// Arms the timer in a loop to which its callout has added it. The callout is over.
   private func rearm(on host: RunLoop) {
     host.lock.withLock { withLinks { links in if !isFiring { arm(links, on: host) } } }
   }

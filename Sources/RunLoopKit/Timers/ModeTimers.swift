@@ -1,40 +1,39 @@
 internal import Synchronization
 
-/// The timers of one mode, on whatever clocks: what is due on any of them fires by the same expiry. Under the loop's
-/// lock.
+/// The timers of one mode, on all clocks. An expiry on one clock fires what is due on any of them. Guarded by the
+/// loop's lock.
 ///
-/// What only looks is mutating where it has to be quick, since the compiler (6.3) copies all of it for a look
-/// otherwise.
+/// Some functions are mutating though they only read: otherwise the compiler (6.3) copies the whole value to read it.
 struct ModeTimers: ~Copyable {
-  /// In the order of `TimerClock`, each made with its clock's first timer, and kept.
+  /// In the order of `TimerClock`. Each is made with the first timer on its clock, and kept.
   private var row = OneOrMany<ClockTimers>()
-  /// Before this moment, on the suspending clock, no timer has to fire, and the kernel reports it when it comes; 0: not
-  /// known, or untrue. Read without the lock: a pass that finds nothing due leaves the heaps alone.
+  /// Until this moment on the suspending clock no timer has to fire, and a timerfd reports the moment. 0: not known, so
+  /// that a pass reads the heaps. Read without the lock, so that a pass with nothing due takes none for the heaps.
   private let restUntil = Atomic<UInt64>(Time.forever)
 
-  /// The timer's token. The heap of its clock is made with the first one, and the timerfd if there is a descriptor for
-  /// it.
+  /// Adds a timer and returns its token. The first timer on a clock makes the heap, and the timerfd if a descriptor is
+  /// free.
   @inline(__always)
   mutating func insert(_ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
     if let first = row.first, first.isOn(timer.clock) { return try first.heap.insert(timer) }
     return try insertBesides(timer, heardBy: set, on: loop)
   }
 
-  /// The first one of its clock, or one of another clock than most.
+  /// The rest of `insert`: for the first timer on its clock, or for a clock that is not the first of the row.
   @inline(never)
   private mutating func insertBesides(
     _ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop
   ) throws(RunLoopError) -> UInt64 {
     try makeHeap(of: timer.clock, on: loop)
-    // Without one the waits carry the date.
+    // Without a timerfd the waits carry the date.
     try? makePort(timer.clock, in: set, on: loop)
-    // Made in the line above.
+    // `makeHeap` has made it.
     return try heap(of: timer.clock)!.insert(timer)
   }
 
   @inline(__always)
   mutating func remove(_ timer: RunLoop.Timer, token: UInt64) {
-    // Made when the timer was inserted; it lasts as long as the mode has timers.
+    // Made when the timer was inserted, and kept since.
     heap(of: timer.clock)!.remove(timer, token: token)
   }
 
@@ -43,7 +42,7 @@ struct ModeTimers: ~Copyable {
     row.insert(try ClockTimers(clock, loop.kernel)) { clock.place < $0.clock.place }
   }
 
-  /// The timerfd of a clock, which the set watches, if there is one; nothing if both are so.
+  /// Makes a clock's heap and timerfd unless they exist, and adds the timerfd to the set, if there is one.
   mutating func makePort(_ clock: RunLoop.TimerClock, in set: PortSet?, on loop: RunLoop) throws(RunLoopError) {
     try makeHeap(of: clock, on: loop)
     var failure: RunLoopError?
@@ -54,7 +53,8 @@ struct ModeTimers: ~Copyable {
     if let failure { throw failure }
   }
 
-  /// The set has been made: it watches those that there are. One that it refuses is tried again when it is armed.
+  /// Called when the mode's port set was made: adds the timerfds that exist. A timerfd that the set refuses is tried
+  /// again when it is armed.
   mutating func enterPorts(_ set: PortSet, on loop: RunLoop) {
     row.change { if $0.hasPort, $0.heap.count > 0 { try? $0.makePort(in: set, loop.kernel) } }
   }
@@ -70,13 +70,13 @@ struct ModeTimers: ~Copyable {
 
   // MARK: The row
 
-  /// Out of the way of those modes that have none.
+  /// Not inlined, since few modes have timers on several clocks.
   @inline(never)
   private mutating func hasOther(where isWanted: (ClockTimers) -> Bool) -> Bool {
     row.others?.contains(where: isWanted) == true
   }
 
-  /// Of its members, firing ones included.
+  /// How many timers are members, firing ones included.
   var count: Int { row.reduce(0) { $0 + $1.heap.count } }
 
   var clocks: [ClockTimers] { Array(row) }
@@ -93,35 +93,36 @@ struct ModeTimers: ~Copyable {
   }
 
   var members: [RunLoop.Timer] {
-    // Proof: `insert` takes nothing else.
+    // Proof: `insert` puts nothing but timers into the heaps.
     row.flatMap { $0.heap.members.map { unsafeDowncast($0, to: RunLoop.Timer.self) } }
   }
 
   // MARK: Rest. Read by the loop's thread without the lock
 
-  /// A look at the heaps, and at what epoll does not watch, would find nothing to do.
+  /// True if a pass would find nothing to do in the heaps, and nothing about members that epoll does not watch.
   @inline(__always)
   var isAtRest: Bool { restEnd != 0 }
 
-  /// Until when, on the suspending clock; 0: it does not rest.
+  /// Until when the mode rests, on the suspending clock. 0: it does not rest.
   @inline(__always)
   var restEnd: UInt64 { restUntil.load(ordering: .acquiring) }
 
-  /// False if none has to fire now; one reading of the clock at most.
+  /// False if no timer has to fire now. Reads the clock once at most.
   @inline(__always)
   var mayBeDue: Bool {
     let end = restUntil.load(ordering: .acquiring)
     return end != Time.forever && (end == 0 || end <= Kernel.now())
   }
 
-  /// From here to the next `arm` a pass looks into the heaps. For changes that no `arm` follows under the same lock.
+  /// From here to the next `arm` each pass reads the heaps. Called with changes that no `arm` follows under the same
+  /// lock.
   @inline(__always)
   func endRest() { restUntil.store(0, ordering: .releasing) }
 
   // MARK: Dates
 
-  /// Of a member; the timerfd is another step, which follows under the same lock (`arm`, or `endRest` and later
-  /// `arm`). Under its leaf lock too.
+  /// Puts a member's date into its heap. The caller then arms the timerfd under the same lock (`arm`), or calls
+  /// `endRest` and arms it later. Under the timer's leaf lock too.
   @inline(__always)
   mutating func set(_ timer: RunLoop.Timer, token: UInt64) {
     let schedule = timer.schedule
@@ -129,7 +130,7 @@ struct ModeTimers: ~Copyable {
       .arm(token: token, deadline: schedule.date(on: timer.clock), tolerance: schedule.tolerance)
   }
 
-  /// A new tolerance, and the same place among equal dates.
+  /// Gives the heap the timer's new tolerance. Its place among equal dates stays.
   mutating func spread(_ timer: RunLoop.Timer, token: UInt64) {
     heap(of: timer.clock)?.setTolerance(timer.schedule.tolerance, token: token)
   }
@@ -144,8 +145,8 @@ struct ModeTimers: ~Copyable {
     heap(of: timer.clock)?.isArmed(token: token) != false
   }
 
-  /// Nil if the timerfds expire for their clocks' first timers as it is, and a pass may rest until then; else the date
-  /// of the first clock.
+  /// Returns nil if the timerfd is armed for the first timer, and lets passes rest until then. Otherwise returns the
+  /// date of the row's first clock, which `arm` takes.
   @inline(__always)
   mutating func unarmedDate() -> UInt64? {
     guard let first = row.first else {
@@ -158,12 +159,12 @@ struct ModeTimers: ~Copyable {
     return nil
   }
 
-  /// Wants the timerfds to expire for their clocks' first timers, and makes those that there are not. At once, also
-  /// during a callout: an expiry's place among the ready ports is the moment at which it comes (rule 10). False if one
-  /// cannot be armed: then the waits carry its date.
+  /// Arms the timerfds for their clocks' first timers, and makes those that are missing. The caller does not put this
+  /// off, not even during a callout: an expiry has its place among the ready ports by the moment at which it comes
+  /// (rule 10). Returns false if a timerfd cannot be armed: then the waits carry its date.
   /// - Parameters:
-  ///   - date: What `unarmedDate` has answered.
-  ///   - sparesPast: A date that has come is left to the pass.
+  ///   - date: What `unarmedDate` has returned.
+  ///   - sparesPast: Leaves a date that has come to the pass.
   @inline(__always)
   mutating func arm(for date: UInt64, in set: PortSet, sparesPast: Bool, on loop: RunLoop) -> Bool {
     guard row.first != nil else { return true }
@@ -183,28 +184,29 @@ struct ModeTimers: ~Copyable {
     return isArmed
   }
 
-  /// Other code may have closed the timerfds: one that is gone is made again when it is armed next. One system call for
-  /// each that is armed.
+  /// Drops the timerfds that other code has closed; the next arming makes others. One system call for each that is
+  /// armed.
   @inline(never)
   mutating func verifyPorts(in set: PortSet) {
     endRest()
     row.change { $0.verifyPort(in: set) }
   }
 
-  /// Epoll has lost a timerfd.
+  /// Called when epoll has lost a timerfd.
   mutating func lose(_ hint: PortSet.Hint, in set: PortSet) {
     endRest()
     row.change { if $0.hint == hint { $0.losePort(from: set) } }
   }
 
-  /// Wants an expiry at that date, on the suspending clock, besides those of timers. False if there will be none.
+  /// Arms the timerfd of the suspending clock for `date`, unless it expires earlier. Returns false if no expiry will
+  /// come.
   mutating func want(_ date: UInt64) -> Bool {
     guard let first = row.first, first.clock == .suspending else { return false }
     endRest()
     return first.want(date)
   }
 
-  /// When a wait has to end by itself, for timers whose timerfd will not end it: on the suspending clock.
+  /// When a wait must end by itself, for timers whose date no timerfd reports: a date on the suspending clock.
   mutating func carriedDate(_ kernel: Kernel?) -> UInt64 {
     var date = Time.forever
     row.change {
@@ -213,7 +215,7 @@ struct ModeTimers: ~Copyable {
     return date
   }
 
-  /// When the first of them must fire, on the suspending clock as the clocks stand now.
+  /// When the first timer must fire, on the suspending clock, as the clocks stand now.
   var wakeAt: UInt64 {
     mutating get {
       guard let first = row.first else { return Time.forever }
@@ -227,14 +229,16 @@ struct ModeTimers: ~Copyable {
 
   // MARK: Expiries
 
-  /// `soft`: an expiry has come, so that everything whose date has come may fire; else only what must.
+  /// Whether a timer is due. With `soft` an expiry has come, and each timer whose date has come may fire; without it
+  /// only those count whose tolerance is over, too.
   @inline(__always)
   mutating func isDue(soft: Bool) -> Bool {
     guard let first = row.first else { return false }
     return first.isDue(soft: soft) || (row.others != nil && hasOther { $0.isDue(soft: soft) })
   }
 
-  /// True if timers are due, which the caller is about to fire. All clocks are asked.
+  /// Returns true if timers are due on any clock. The caller is about to fire them, and the timerfds are not armed for
+  /// these dates again.
   @inline(__always)
   mutating func takeExpiry(soft: Bool) -> Bool {
     endRest()
@@ -249,7 +253,7 @@ struct ModeTimers: ~Copyable {
     return isDue
   }
 
-  /// They are about to be collected, or there will be no pass for them.
+  /// Called when the due timers are about to be collected, or when no pass will fire them.
   @inline(__always)
   mutating func forgetExpiries() {
     endRest()
@@ -257,22 +261,22 @@ struct ModeTimers: ~Copyable {
     if row.others != nil { row.changeOthers { $0.forgetExpiry() } }
   }
 
-  /// A timerfd's event was taken from the set; also that of a wall clock which was set.
+  /// Called when the event of a timerfd was taken from the set; setting the wall clock is such an event, too.
   func noteExpiry(_ hint: PortSet.Hint) {
     if let first = row.first, first.hint == hint { return first.noteExpiry() }
     row.others?.first { $0.hint == hint }?.noteExpiry()
   }
 
-  /// Takes what is due out of the heaps, of the mode that this is of: at `now`, in the order of the moments at which it
-  /// became due; equal ones by clock, and on one clock as its heap has them.
+  /// Takes the timers out of the heaps that are due at `now`, in the order of the moments at which they became due.
+  /// Equal moments go by clock, and on one clock in the order of its heap. `mode` is the mode whose timers these are.
   mutating func collect(of mode: ModePointer, now: UInt64, into collected: inout CollectedTimers) {
     forgetExpiries()
     guard let first = row.first else { return }
     let base = collected.count
     collected.append(dueIn: first.heap, of: mode, now: first.clock == .suspending ? now : Kernel.now(first.clock))
     if row.others != nil { collectOthers(of: mode, behind: base, into: &collected) }
-    // A nested run serves the rest of these, behind the ports that are ready by now: an expiry at once. Without ports,
-    // or if it cannot be armed, the nested run asks the clock.
+    // A nested run fires what is left of these timers, behind the ports that are ready by now: so the timerfd is armed
+    // to expire at once. Without ports, or if the timerfd cannot be armed, the nested run reads the clock.
     if collected.count - base > 1, mode.counts.hasWatched {
       _ = first.want(first.clock == .suspending ? now : Kernel.now(first.clock))
     }
@@ -289,14 +293,14 @@ struct ModeTimers: ~Copyable {
     if clocks > 1 { collected.sortByMoment(from: base) }
   }
 
-  /// The earliest date, as reported, firing and collected ones included; nil if there is none. Of all clocks on the
-  /// suspending one as they stand now.
+  /// The earliest date as its timer reports it, firing and collected timers included; nil if there is none. Dates on
+  /// other clocks are converted to the suspending clock, as the clocks stand now.
   func firstDate(of mode: ModePointer, _ collected: borrowing CollectedTimers, _ kernel: Kernel?) -> UInt64? {
     guard let first = row.first, count > 0 else { return nil }
     let now = kernel.now()
     if row.others == nil, first.clock == .suspending {
       let date = min(first.heap.first, collected.firstDate(of: mode))
-      // Only a date that was in the past when it was set is reported otherwise than it counts (A14).
+      // A timer reports another date than the one that counts only if its date was in the past when it was set (A14).
       if date > now { return date }
     }
     return row.flatMap { clock in

@@ -1,7 +1,6 @@
 extension RunLoop.Timer {
   /// Creates a timer for deadlines that are set again and again: it fires once for each date, is then disarmed, and
-  /// stays valid until `invalidate()`. A one-shot timer is invalid once it has fired; another one has to be created and
-  /// added.
+  /// stays valid until `invalidate()`. A one-shot timer, in contrast, is invalid once it has fired.
   ///
   /// While the timer is disarmed, its date is `.distantFuture`. `rearm(after:)` and a new `fireDate` arm it, also in
   /// its own callout. Armed or not, it is a member of its modes like any timer and keeps them from being empty. A timer
@@ -9,10 +8,10 @@ extension RunLoop.Timer {
   /// - Parameters:
   ///   - fireDate: The first date; `.distantFuture` creates the timer disarmed.
   ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all. Nil: its default.
-  ///   - order: Has no meaning for timers, as in CFRunLoop.
+  ///   - order: Ignored: timers fire in the order of their dates.
   ///   - body: Called each time the timer fires: on the loop's thread, with no lock held.
-  /// - Complexity: To arm it costs O(log timers), no allocation, and no system call unless it is, or was, the first of
-  ///   its mode [RLK-REARM-1].
+  /// - Complexity: Arming is O(log timers), without an allocation, and without a system call unless the timer is, or
+  ///   was, the first of its mode [RLK-REARM-1].
   /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`; `ev_timer_again` of libev.
   public convenience init(
     rearmable fireDate: RunLoop.Instant, tolerance: Duration? = nil, order: Int = 0,
@@ -39,14 +38,15 @@ extension RunLoop.Timer {
       unchecked: body)
   }
 
-  /// Whether the timer is disarmed when it has fired; another one-shot timer is invalidated, a repeating one goes on.
+  /// Whether the timer is disarmed when it has fired. Other one-shot timers are invalidated then, and repeating timers
+  /// go on.
   public var isRearmable: Bool { intervalNanoseconds == Time.forever }
 
-  /// Fires next after `delay`, from now on its own clock; what it was to fire for before is forgotten. For timers of
-  /// every kind; nothing if the timer is invalid.
+  /// Sets the timer to fire next after `delay`, from now on its own clock. This replaces its earlier date. Works for
+  /// timers of every kind; does nothing if the timer is invalid.
   ///
-  /// Unlike a new `fireDate` it makes no pass of a sleeping loop: the kernel wakes the loop when the date comes
-  /// [RLK-REARM-4].
+  /// Unlike setting `fireDate`, the call causes no pass of a sleeping loop: the kernel wakes the loop when the date
+  /// comes [RLK-REARM-4].
   /// - Parameter delay: Zero or less: at once, in the next pass.
   /// - Thread: Any; a sleeping loop is on time for an earlier date too.
   /// - Complexity: O(log timers), a reading of the clock, and one system call if it is, or was, the first date of a
@@ -56,8 +56,8 @@ extension RunLoop.Timer {
     change(.delay(delay.nanosecondsRoundedUp))
   }
 
-  /// Fires next after `delay` and a random part of `jitter`, drawn again for each call, so that many that begin
-  /// together, or fail together, do not come back together [RLK-REARM-5].
+  /// Sets the timer to fire next after `delay` and a random part of `jitter`. Each call draws another part, so that
+  /// many timers that are set together do not fire together [RLK-REARM-5].
   ///
   /// - Parameters:
   ///   - delay: Zero or less: none.
@@ -75,8 +75,8 @@ extension RunLoop.Timer {
     change(.delay(Time.add(delay.nanosecondsRoundedUp, part)))
   }
 
-  /// Takes the timer's date away: it stays valid, and fires only after it was given another date. For timers of every
-  /// kind.
+  /// Takes the timer's date away: the timer stays valid, and fires only after it was given another date. Works for
+  /// timers of every kind.
   ///
   /// - Thread: Any; a sleeping loop is not woken. - Blocks: No: the call does not wait for a callout of another thread.
   /// - Complexity: As for `rearm(after:)`.
@@ -87,6 +87,6 @@ extension RunLoop.Timer {
 }
 
 extension Duration {
-  /// No less than the core's "never".
+  /// At least the core's "never".
   static var forever: Duration { .seconds(Int64.max) }
 }

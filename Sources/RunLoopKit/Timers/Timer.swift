@@ -9,11 +9,12 @@ extension RunLoop {
   /// [RLK-TIMER-3]. The timers that are due when the loop wakes fire after the observers of after-waiting; a run of the
   /// mode that such an observer begins fires none of them (as in CFRunLoop). Source: `CFRunLoopTimerRef`.
   public final class Timer: Item, @unchecked Sendable {
-    /// The clock that its dates are on. Never changes.
+    /// The clock of the timer's dates. Never changes.
     public let clock: TimerClock
-    /// It was given a tolerance, also zero: a loop's default is not for this timer. Guarded by the item's leaf lock.
+    /// Whether the timer was given a tolerance, be it zero: a loop's default does not apply then. Guarded by the item's
+    /// leaf lock.
     @exclusivity(unchecked) final var hasOwnTolerance: Bool
-    /// A date was set while its callout ran: that is the next one. Guarded by the item's leaf lock.
+    /// Whether a date was set during the callout: that is the next date. Guarded by the item's leaf lock.
     @exclusivity(unchecked) private final var hasNextDate = false
     @exclusivity(unchecked) final var body: Body
     /// In nanoseconds; 0: one-shot; forever: rearmable.
@@ -23,7 +24,7 @@ extension RunLoop {
 
     /// A change of the schedule, to be carried out under the lock of the loop that the timer is in.
     enum Change {
-      /// `isToldOf`: a sleeping loop makes a pass for it (rule 18), whatever comes of the date.
+      /// `isToldOf`: a sleeping loop makes a pass for the change itself (rule 18).
       case date(UInt64, isToldOf: Bool)
       /// From now on.
       case delay(UInt64)
@@ -31,21 +32,21 @@ extension RunLoop {
     }
 
     /// Creates a timer on the clock of its first date. On the continuous and the wall clock a date that passes while
-    /// the machine is suspended is served when it resumes; a timer on the wall clock follows that when it is set.
+    /// the machine is suspended is served when it resumes; a timer on the wall clock follows that clock when it is set.
     ///
     /// An expiry on any clock fires the timers that are due on all clocks, the most overdue first [RLK-CLOCK-3].
     /// - Parameters:
     ///   - fireDate: The first date: an `Instant`, a `ContinuousInstant` or a `WallInstant`. A date in the past means
     ///     now, and is reported as given until the timer has fired [RLK-TIMER-4].
     ///   - interval: Measured on the same clock. Zero or less: the timer fires once and is invalid after its callout
-    ///     [RLK-CLOSURE-3]. 584 years or more: the interval never ends, so that the timer is a rearmable one.
+    ///     [RLK-CLOSURE-3]. 584 years or more: the timer is rearmable.
     ///   - tolerance: How late the loop may fire the timer to save a wake; see `tolerance`. Zero or less: not at all.
     ///     Nil: the `defaultTimerTolerance` of its loop [RLK-TIMER-14].
     ///   - order: Ignored: timers fire in the order of their dates.
     ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid (`invalidate()`).
     /// - Note: A mode's first timer on another clock than the suspending one takes one more descriptor [RLK-CLOCK-2].
-    ///   Without one the loop looks at the clock once a second while it sleeps, so that the timer is in time, and a
-    ///   setting of the wall clock is noticed within a second.
+    ///   If no descriptor is free, the loop wakes once a second to read the clock: the timer is on time, and the loop
+    ///   notices within a second that the wall clock was set.
     /// - SeeAlso: `timerfd_create(2)`.
     @inlinable
     public convenience init(
@@ -154,13 +155,14 @@ extension RunLoop {
       change(.date(convert(date.nanoseconds, from: Date.clock, to: clock), isToldOf: true))
     }
 
-    /// As the clocks of its loop stand now; in no loop, those of the calling thread.
+    /// Converts a date by the clocks of the timer's loop, as they stand now. A timer in no loop uses the calling
+    /// thread's.
     private func convert(_ date: UInt64, from clock: TimerClock, to other: TimerClock) -> UInt64 {
       let kernel = kernel
       return Time.convert(date, from: kernel.now(clock), to: kernel.now(other))
     }
 
-    /// Its loop's; in no loop, the calling thread's.
+    /// The kernel of the timer's loop. A timer in no loop uses the calling thread's.
     var kernel: Kernel? { owner.map { $0.kernel } ?? .current }
 
     /// How much later than its date the timer may fire, so that wakes can be shared. At most half the interval of a
@@ -177,7 +179,7 @@ extension RunLoop {
     /// Zero for a one-shot timer, 584 years for a rearmable one.
     public var interval: Duration { Duration(nanoseconds: intervalNanoseconds) }
 
-    /// True while its callout runs; nested runs skip it then.
+    /// True while the timer's callout runs. Nested runs do not fire the timer then.
     public var isFiring: Bool { firing.load(ordering: .acquiring) }
 
     func change(_ change: Change) {
@@ -188,7 +190,7 @@ extension RunLoop {
       _ = heldOwner?.call { $0.reschedule(self, change) }
     }
 
-    /// As `owner`, for a call.
+    /// The same loop as `owner`, held for one call.
     @inline(__always)
     private var heldOwner: HeldLoop? {
       withLinks { links in
@@ -197,7 +199,7 @@ extension RunLoop {
       }
     }
 
-    /// The loop in whose modes it is.
+    /// The loop that has the timer in its modes; nil: none has.
     @inline(__always)
     var owner: RunLoop? {
       withLinks { links in
@@ -216,14 +218,14 @@ extension RunLoop {
       }
     }
 
-    /// In the callout a date of this moment lies behind the one that fires, in the order of dates too.
+    /// During the callout "now" is one nanosecond later, so that a new date never lies before the date that fires.
     private func setDate(_ date: UInt64, now: UInt64) {
       hasNextDate = isFiring
       schedule.setDate(date, now: isFiring ? Time.add(now, 1) : now)
     }
 
-    /// After the callout of the date `fired`: on to the date that was set meanwhile, whichever it is; else by the
-    /// interval. Under the leaf lock.
+    /// Called after the callout for the date `fired`. Moves to the date that was set during the callout, or else on by
+    /// the interval. Under the leaf lock.
     @inline(__always)
     func advance(fired: UInt64, now: UInt64) {
       if hasNextDate {

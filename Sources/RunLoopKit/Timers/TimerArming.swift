@@ -1,7 +1,8 @@
-// A timer in every mode of a loop that it is in.
+// Arms a timer in each mode of a loop that has it.
 
 extension RunLoop {
-  /// By any thread. False if the timer is not the loop's any more.
+  /// Carries out a change, and has a sleeping loop make a pass for it if rule 18 says so. Returns false if the timer is
+  /// not in this loop any more. - Thread: Any.
   func reschedule(_ timer: Timer, _ change: Timer.Change) -> Bool {
     let now = kernel.now(timer.clock)
     let isHere = lock.withLock { timer.reschedule(change, now: now, on: self) }
@@ -13,7 +14,7 @@ extension RunLoop {
 }
 
 extension RunLoop.Timer {
-  /// A change of date or tolerance; false if the timer has left this loop.
+  /// Carries out a change of date or tolerance. Returns false if the timer has left this loop. Under the lock.
   func reschedule(_ change: Change, now: UInt64, on loop: RunLoop) -> Bool {
     withLinks { links in
       guard let (mode, token) = links.only(of: loop) else { return reschedule(change, now: now, links, on: loop) }
@@ -24,7 +25,7 @@ extension RunLoop.Timer {
     }
   }
 
-  /// In several modes, or none.
+  /// For a timer in several modes of the loop, or in none.
   @inline(never)
   private func reschedule(_ change: Change, now: UInt64, _ links: ItemLinks, on loop: RunLoop) -> Bool {
     guard links.contains(where: { $0.host === loop && $0.mode != nil }) else { return false }
@@ -34,9 +35,9 @@ extension RunLoop.Timer {
     return true
   }
 
-  // The others under the leaf lock too.
+  // The functions below are called under the timer's leaf lock, too.
 
-  /// False if it is in none.
+  /// Arms the timer in each of its modes of the loop. Returns false if it is in none.
   @discardableResult
   @inline(__always)
   func arm(_ links: ItemLinks, isAhead: Bool = false, on loop: RunLoop) -> Bool {
@@ -53,14 +54,14 @@ extension RunLoop.Timer {
     return isHere
   }
 
-  /// - Parameter isAhead: Its date is known to lie ahead.
+  /// - Parameter isAhead: The timer's date is known to lie ahead.
   func arm(in mode: ModePointer, token: UInt64, isAhead: Bool = false, on loop: RunLoop) {
     mode.timers.set(self, token: token)
     mode.armTimers(isAhead: isAhead, on: loop)
   }
 
-  /// Another tolerance, and the same place among equal dates. A collected timer gets it when it goes back into the
-  /// heap.
+  /// Gives the heaps the timer's new tolerance. Its place among equal dates stays. A collected timer gets the tolerance
+  /// when it goes back into its heap.
   func spread(_ links: ItemLinks, on loop: RunLoop) {
     links.forEach { link in
       guard link.host === loop, let mode = link.mode else { return }

@@ -1,6 +1,7 @@
 internal import CRunLoopCore
 
-/// The deadlines of one mode: a thin owner of `rlc_timer_heap`, whose contexts are references to the members.
+/// The deadlines of a mode's timers on one clock: a thin owner of `rlc_timer_heap`, whose contexts are references to
+/// the timers.
 struct TimerHeap {
   private let heap: OpaquePointer
 
@@ -8,7 +9,7 @@ struct TimerHeap {
   init(_ kernel: Kernel?) throws(RunLoopError) {
     var heap: OpaquePointer?
     try TimerHeap.check(rlc_kit_timer_heap_create(kernel.table, &heap))
-    // A create function of the core that answers 0 has set it.
+    // A create function of the core that returns 0 has set it.
     self.heap = heap!
   }
 
@@ -28,7 +29,7 @@ struct TimerHeap {
 
   func insert(_ member: AnyObject) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
-    // Given back by `remove` with the same member, which a mode calls for each (`unregister`).
+    // `remove` releases it. A mode calls that for each member (`unregister`).
     let context = Unmanaged.passRetained(member)
     let status = rlc_timer_heap_insert(heap, context.toOpaque(), &token)
     if status < 0 { context.release() }
@@ -36,7 +37,7 @@ struct TimerHeap {
     return token.bits
   }
 
-  // Of these statuses nothing is to be done: room was reserved when the member entered, and its token is its own.
+  // The calls below cannot fail: `insert` has reserved the room, and the token is the member's.
 
   func arm(token: UInt64, deadline: UInt64, tolerance: UInt64) {
     _ = rlc_timer_heap_arm(heap, rlc_token(bits: token), deadline, tolerance)
@@ -44,7 +45,7 @@ struct TimerHeap {
 
   func isArmed(token: UInt64) -> Bool { rlc_timer_heap_is_armed(heap, rlc_token(bits: token)) }
 
-  /// Date and place among equal dates stay; nothing if it is not armed.
+  /// Keeps the date, and the place among equal dates. Does nothing if the timer is not armed.
   func setTolerance(_ tolerance: UInt64, token: UInt64) {
     _ = rlc_timer_heap_set_tolerance(heap, rlc_token(bits: token), tolerance)
   }
@@ -62,27 +63,27 @@ struct TimerHeap {
     var members: [AnyObject] = []
     var position: UInt32 = 0
     while let context = rlc_timer_heap_next(heap, &position) {
-      // Retained by `insert` as long as it is in the heap.
+      // `insert` has retained it, for as long as it is in the heap.
       members.append(Unmanaged<AnyObject>.fromOpaque(context).takeUnretainedValue())
     }
     return members
   }
 
-  /// Earliest deadline.
+  /// The earliest deadline.
   var first: UInt64 { rlc_timer_heap_first(heap) }
   /// The latest moment at which no timer is later than its tolerance.
   var wakeAt: UInt64 { rlc_timer_heap_wake_at(heap) }
 
-  /// Disarms all timers whose deadline has come, in order: their contexts and tokens.
+  /// Disarms all timers whose deadline has come, and passes the context and the token of each to `take`, in order.
   func takeAllDue(now: UInt64, for receiver: UnsafeMutableRawPointer, _ take: @escaping DueTimerFunction) {
     withUnsafePointer(to: DueTimerCall(receiver: receiver, take: take)) { call in
-      // How many: the receiver has counted them.
+      // The result is their number, which the receiver has counted.
       _ = rlc_timer_heap_take_all(heap, now, handOverDueTimer, UnsafeMutableRawPointer(mutating: call))
     }
   }
 }
 
-/// Of a receiver, a timer's context and its token. No closure: nothing is retained for a call.
+/// Gets the receiver, a timer's context and its token. A C function, since a call by a closure would retain it.
 typealias DueTimerFunction = @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer, UInt64) -> Void
 
 private struct DueTimerCall {
@@ -91,7 +92,7 @@ private struct DueTimerCall {
 }
 
 private func handOverDueTimer(_ call: UnsafeMutableRawPointer?, _ timer: UnsafeMutableRawPointer?, _ token: rlc_token) {
-  // What `takeAllDue` passes, on its stack; timers are contexts of `insert`, never nil.
+  // What `takeAllDue` passes, which lies on its stack. Timers are contexts of `insert`, never nil.
   let call = call!.assumingMemoryBound(to: DueTimerCall.self)
   call.pointee.take(call.pointee.receiver, timer!, token.bits)
 }

@@ -8,23 +8,24 @@ struct TimerPort {
   init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
     var port: OpaquePointer?
     try RunLoopError.checkCore(rlc_timer_port_create(kernel.table, clock.number, &port))
-    // A create function of the core that answers 0 has set it.
+    // A create function of the core that returns 0 has set it.
     self.port = port!
   }
 
   func destroy() { rlc_timer_port_destroy(port) }
 
-  /// Other code has closed the number, which may be another file's by now: `destroy` leaves it alone.
+  /// Called when other code has closed the descriptor: `destroy` then does not close its number, which may belong to
+  /// another file by now.
   func forgetDescriptor() { rlc_kit_forget_timer_fd(port) }
 
   var fileDescriptor: Int32 { rlc_timer_port_fd(port) }
   var armed: UInt64 { rlc_kit_timer_armed(port) }
 
-  /// No system call unless `deadline` is earlier than what is armed. Less than 0: `-EBADF` if other code has closed the
-  /// timerfd, `-EINVAL` if its number is another file's by now.
+  /// Arms the timerfd for `deadline`, unless it is armed for an earlier date: then no system call. Returns `-EBADF` if
+  /// other code has closed the timerfd, and `-EINVAL` if its number belongs to another file by now.
   func want(_ deadline: UInt64) -> Int32 { rlc_timer_port_want(port, deadline) }
-  /// An expiry has been taken from a set.
+  /// Called when an expiry was taken from a set.
   func noteExpiry() { rlc_timer_port_note_expiry(port) }
-  /// What is not disarmed is an expiry that is not true. Less than 0 as for `want`.
+  /// Cancels the armed expiry, which would report a timer that is not there. Returns errors as `want` does.
   func disarm() -> Int32 { rlc_timer_port_disarm(port) }
 }

@@ -1,8 +1,8 @@
 /// When a timer fires, as pure arithmetic on nanoseconds.
 package struct TimerSchedule {
-  /// What is reported; a date in the past is reported until the timer has fired once (A14).
+  /// The date that the timer reports. A date in the past is reported as given until the timer has fired (A14).
   package var reported: UInt64
-  /// What counts: a date in the past means now.
+  /// The date that counts. A date in the past means now.
   package var date: UInt64
   package var tolerance: UInt64
 
@@ -17,29 +17,31 @@ package struct TimerSchedule {
     self.date = max(date, now)
   }
 
-  /// When it is due. A date in the past on the wall clock stays that date, in case the clock is set back before it
-  /// fires.
+  /// When the timer is due. On the wall clock a date in the past stays as given, in case the clock is set back before
+  /// the timer fires.
   @inline(__always)
   package func date(on clock: RunLoop.TimerClock) -> UInt64 { clock == .wall ? min(reported, date) : date }
 
-  /// It fires, though "now" of the moment when it was set has not come: the clock was set back since.
+  /// Called when the timer fires. If its clock was set back since the date was set, `date` still lies ahead: it becomes
+  /// now.
   package mutating func settle(now: UInt64) { date = min(date, now) }
 
-  /// The date had passed when it was set, by the clock of the thread that set it.
+  /// Whether the date had passed when it was set, by the clock of the thread that set it.
   @inline(__always)
   var isLaterThanSaid: Bool { date > reported }
 
-  /// A date is on the clock of the loop that the timer is added to, by which it may lie ahead, or have passed earlier.
+  /// Called when the timer is added to a loop whose clock shows `now`. By that clock the given date may still lie
+  /// ahead, or may have passed earlier.
   @inline(never)
   package mutating func follow(now: UInt64) { date = min(date, max(reported, now)) }
 
-  /// At most half the interval for a repeating timer (A2).
+  /// A repeating timer gets at most half its interval (A2).
   package mutating func setTolerance(_ tolerance: UInt64, interval: UInt64) {
     self.tolerance = interval > 0 ? min(tolerance, interval / 2) : tolerance
   }
 
-  /// After the callout of the date `fired`: to the first date of its phase that lies after `now`, so that missed ones
-  /// are skipped.
+  /// Called after the callout for the date `fired`. Moves to the first date of the phase after `now`, and so skips
+  /// missed dates.
   package mutating func advance(fired: UInt64, interval: UInt64, now: UInt64) {
     date = Time.nextInPhase(fired, interval, after: now)
     reported = date

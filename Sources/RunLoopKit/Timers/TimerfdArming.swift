@@ -1,7 +1,7 @@
 // When the timerfds of a mode are set. Under the lock.
 
 extension ModePointer {
-  /// Wants the mode's timerfds to expire for its first timers.
+  /// Arms the mode's timerfds for its first timers, if a run, a host or descriptors need the expiry.
   /// - Parameter isAhead: The date that has changed is known to lie ahead.
   @inline(__always)
   func armTimers(isAhead: Bool = false, on loop: RunLoop) {
@@ -13,9 +13,9 @@ extension ModePointer {
     if ports.unwatched != nil { armRetry(on: loop) }
   }
 
-  /// An expiry is wanted for its place among the ready ports (rule 10), also while the mode does not run; without
-  /// descriptors, to end the wait. So a mode without descriptors is armed while it runs or has a host, and a date that
-  /// has come needs no expiry there.
+  /// A mode with descriptors needs an expiry for its place among the ready ports (rule 10), also while the mode does
+  /// not run. A mode without descriptors needs it to end a wait: it arms the timerfds while it runs or has a host, and
+  /// needs no expiry for a date that has come.
   @inline(never)
   private func armTimers(for date: UInt64, isAhead: Bool, on loop: RunLoop) {
     timers.endRest()
@@ -26,19 +26,19 @@ extension ModePointer {
     if !isArmed, !loop.isCurrent { loop.kick() }  // its sleep may last beyond a new date
   }
 
-  /// The mode is about to get its first descriptor: an expiry is wanted, for its place before that, also of a date that
-  /// has come.
+  /// Called when the mode is about to get its first descriptor. Arms the timerfds, also for a date that has come, so
+  /// that the expiry has its place before that descriptor.
   @inline(never)
   func giveTimersTheirPlace(on loop: RunLoop) {
     guard let set = ports.set, let date = timers.unarmedDate() else { return }
     if !timers.arm(for: date, in: set, sparesPast: false, on: loop), !loop.isCurrent { loop.kick() }
   }
 
-  /// For a run whose waits have no end of their own: a timerfd that other code has closed is made again.
+  /// Called by a run whose waits have no limit: drops timerfds that other code has closed, so that others are made.
   @inline(never)
   func verifyTimers() { if let set = ports.set { timers.verifyPorts(in: set) } }
 
-  /// The same, for a wait that may begin.
+  /// Arms the timerfds before a wait that may begin.
   @inline(__always)
   func ensureTimersAreArmed(on loop: RunLoop) { if !timers.isAtRest { armTimers(on: loop) } }
 }
