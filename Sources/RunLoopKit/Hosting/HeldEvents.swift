@@ -1,5 +1,5 @@
-// An event that a hosted loop has found before its pass: whom the host has called meanwhile, and the blocks and sources
-// of the pass, may have made it untrue. CFRunLoop looks after them.
+// Events that a hosted loop has found before the pass that serves them. Other code of the host, or the blocks and
+// sources of the pass, may have made such an event untrue meanwhile. CFRunLoop polls only after all of these.
 
 internal import RunLoopLibc
 
@@ -17,21 +17,21 @@ extension RunLoop {
 }
 
 extension PassEvent {
-  /// The event, as far as it still is true; nil, and dropped, if nothing of it is. One system call for that of a
-  /// descriptor source, if it says that the descriptor can be read or written. All other events last, or were taken
-  /// with what they tell.
+  /// Returns what is still true of the event. If nothing is, drops the event and returns nil. For a descriptor source
+  /// that can be read or written the function asks the kernel, by one system call. All other events last, or were taken
+  /// together with their data.
   @inline(never)
   func ifStillTrue(in mode: ModePointer, of loop: RunLoop) -> PassEvent? {
     guard case .port(let item, let ready) = self else { return self }
     let plain = PortRegistration.readable | PortRegistration.writable
-    // What has priority may be gone once poll(2) has told of it.
+    // Urgent data is left out: of some files poll(2) reports it only once.
     let isAsked = ready & plain != 0 && ready & PortRegistration.priority == 0
     guard isAsked, item.takeUnretainedValue().kind == .descriptorSource else { return self }
     // Proof: its kind.
     let source = unsafeDowncast(item.takeUnretainedValue(), to: RunLoop.FileDescriptorSource.self)
     let left = ready & (source.readyNow | ~plain)
     if left != 0 { return .port(item, ready: left) }
-    // If the kernel refuses to arm it again, a call too many is the smaller evil.
+    // If the kernel refuses to arm it again, it is called with nothing to read, rather than never again.
     if source.isOneShot, !source.armAgain(in: mode, of: loop) { return self }
     drop()
     return nil
@@ -39,7 +39,7 @@ extension PassEvent {
 }
 
 extension RunLoop.FileDescriptorSource {
-  /// Whether it can be read or written now; both if the kernel does not say.
+  /// Whether the descriptor can be read and written now. Both if the system call fails.
   fileprivate var readyNow: UInt32 {
     let found = Kernel.current.poll(registration.fileDescriptor, Int32(POLLIN | POLLOUT))
     guard found >= 0 else { return PortRegistration.readable | PortRegistration.writable }
@@ -49,8 +49,8 @@ extension RunLoop.FileDescriptorSource {
 
   fileprivate var isOneShot: Bool { registration.interest & UInt32(PortRegistration.oneShot) != 0 }
 
-  /// Here alone, for what it is interested in now: in other modes and loops its event may have been served. False if
-  /// the kernel refuses; true if it has left the mode.
+  /// Arms the source again in this mode alone, for what it is interested in now: in other modes and loops its event may
+  /// have been served. Returns false if the kernel refuses, and true if the source has left the mode.
   fileprivate func armAgain(in mode: ModePointer, of loop: RunLoop) -> Bool {
     loop.lock.withLock {
       guard let token = token(in: mode) else { return true }

@@ -1,7 +1,7 @@
 extension RunLoop {
   /// What a host polls to learn that a mode has work.
   ///
-  /// Two values are equal while a host that watches the descriptor with an epoll instance of its own has nothing to do.
+  /// While two values are equal, a host that watches the descriptor with its own epoll instance need not add it again.
   public struct HostDescriptor: Hashable, Sendable {
     /// To be polled for reading, level-triggered: readable whenever the mode has work [RLK-HOST-1].
     ///

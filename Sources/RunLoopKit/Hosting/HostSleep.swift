@@ -1,17 +1,18 @@
-// A run of a hosted loop that sleeps in the host's loop, which serves its own sources meanwhile.
+// A run of a hosted loop can sleep in the host, which serves its own sources meanwhile.
 
-/// Sleeps in the host until the descriptor is readable, the moment has come, or something of the host's was served.
-/// False: it cannot, and has called nobody.
+/// Sleeps in the host until the descriptor is readable, the moment has come, or the host has served a source of its
+/// own. Returns false at once if the host cannot be iterated there.
 package typealias HostSleep = (_ descriptor: Int32, _ until: RunLoop.Instant) -> Bool
 
 extension RunLoop {
-  /// Of a host without a `LoopHosting`.
+  /// `LoopHosting.sleep` for a host without a `LoopHosting`.
   package func setHostSleep(_ sleep: HostSleep?) throws {
     try checkOwner("setHostSleep(_:)")
     setHostSleep(sleep, of: ObjectIdentifier(self))
   }
 
-  /// The latest host that has one. [loop]
+  /// Stores how a run sleeps in `host`, in place of an earlier host's closure. Nil removes the closure, if it is
+  /// `host`'s. - Thread: The loop's own.
   func setHostSleep(_ sleep: HostSleep?, of host: ObjectIdentifier) {
     if let sleep {
       hostedWaits.sleep = (host, sleep)
@@ -21,7 +22,8 @@ extension RunLoop {
     owner.sleepsInHost = owner.hosted?.sleep != nil
   }
 
-  /// As a host's call sees it: whether the innermost run sleeps in the host. [loop]
+  /// Whether the innermost run sleeps in the host. Called by the host's code, which is on the stack: a run that was
+  /// left by an exception does not count. - Thread: The loop's own.
   package var isAsleepInHost: Bool {
     guard isUsable, isCurrent else { return false }
     var caller: UInt8 = 0
@@ -30,10 +32,11 @@ extension RunLoop {
 }
 
 extension ModePointer {
-  /// How many events the set has fetched then, as a wait of its own. Nil: the host does not sleep for the loop.
+  /// Sleeps in the host, then polls the set and returns how many events it has fetched, or an error, as a wait of the
+  /// set does. Returns nil if the host does not sleep for the loop.
   @inline(never)
   func sleepInHost(until deadline: UInt64, on loop: RunLoop) -> Int32? {
-    // A run begins with making the set of its mode, or finds one (`Running`).
+    // Each run makes the set of its mode when it begins (`Running`).
     let set = ports.set!
     let at = loop.innermostRun.state.at
     guard let sleep = loop.owner.hosted?.sleep?.body else { return nil }
@@ -44,7 +47,7 @@ extension ModePointer {
     loop.innermostRun.state.sleepsInHost = false
     guard hasSlept else { return nil }
     loop.endHostedWaitsOfCallout()
-    // A dialogue in a callback may have taken a wake that is this run's.
+    // A nested run in a callback may have taken a wake that was posted for this run.
     loop.wakes.postAgain(for: loop.innermostRun)
     return set.poll()
   }

@@ -1,13 +1,15 @@
 extension ModePointer {
-  /// The host polls the port set, and its sleep ends for nothing else. A timerfd also without timers: what the kernel
-  /// refuses is tried again while the host sleeps, and then none could be made.
+  /// Makes the port set, which the host polls: nothing else ends its sleep. Makes a timerfd also for a mode without
+  /// timers. The loop needs it to try a refused registration again while the host sleeps, and there may be no
+  /// descriptor for it then.
   func makeHostDescriptors(on loop: RunLoop) throws(RunLoopError) {
     try makePortSet(on: loop)
     // Made in the line above.
     try timers.makePort(.suspending, in: ports.set!, on: loop)
   }
 
-  /// Nothing but a timerfd ends a host's sleep for a date: one that other code has closed is made again, or it throws.
+  /// Arms the timerfds, since nothing else ends a host's sleep for a date. Makes one again that other code has closed,
+  /// and throws if it cannot. Returns false if the host must not sleep.
   private func armForHost(on loop: RunLoop) throws(RunLoopError) -> Bool {
     loop.lock.lock()
     defer { loop.lock.unlock() }
@@ -17,10 +19,10 @@ extension ModePointer {
     return hasArmedRetry(on: loop)
   }
 
-  /// True: call `runPendingWork`. The wait is the host's own.
+  /// Returns true if the host has to call `runPendingWork`. Else it may sleep, and the loop counts as asleep.
   func findsWorkOrSleeps(on loop: RunLoop) throws(RunLoopError) -> Bool {
     if loop.ownHostedWait?.phase == .asleep {
-      // The host has waited, served others than the loop, and waits anew.
+      // The host has waited, has served other sources than the loop, and is about to wait again.
       try loop.tellHosted(.afterWaiting, in: self)
     }
     if try hasHostedWork(on: loop) || loop.stops.isRequested { return true }
@@ -28,7 +30,7 @@ extension ModePointer {
     loop.setPhase(.asleep)
     guard try armForHost(on: loop), loop.beginWait(in: ports.set!), !loop.stops.isRequested else { return true }
     if try hasHostedWork(on: loop) { return true }
-    // That look may have taken the edge of a wake that came in between: the descriptor would not show it again.
+    // This poll may have taken the edge of a wake that came meanwhile: the descriptor would not show it again.
     return !loop.wakes.word.isAsleep
   }
 
@@ -38,8 +40,8 @@ extension ModePointer {
     return hasWork
   }
 
-  /// What does not show on the descriptor, or not yet: a wake, fetched events, messages, blocks, signalled sources, due
-  /// timers.
+  /// Whether there is work that the descriptor does not show, or not yet: a wake, fetched events, messages, blocks,
+  /// signalled sources, due timers.
   private func lookForHostedWork(on loop: RunLoop) -> Bool {
     if loop.ownHostedWait != nil, loop.wakes.hasPendingForHost { return true }
     if holdsHostedEvent(on: loop) || hasMessages(on: loop) { return true }
@@ -50,7 +52,8 @@ extension ModePointer {
     }
   }
 
-  /// An event that is true, not the edge of a wake or an expiry that is over: held for the pass that follows.
+  /// Whether there is a true event, and not only the edge of a wake, or an expiry that is over. Holds it for the next
+  /// pass.
   private func holdsHostedEvent(on loop: RunLoop) -> Bool {
     if loop.hostedWaits.hasEvent(for: self) { return true }
     var event = takeEvent(on: loop)

@@ -1,45 +1,48 @@
-/// A wait of a host for the loop: from `prepareToWait` to `runPendingWork`, or to its end without one. [loop]
+/// A wait of a host for the loop: from `prepareToWait` to `runPendingWork`, or until it ends without that call. -
+/// Thread: The loop's own.
 ///
-/// It is a frame like a run's, in one mode. It has no place on the stack, since the host sleeps after
-/// `prepareToWait` has returned; so it ends at the latest when the callout in which it was begun returns.
+/// A wait has one mode, and waits and runs nest in each other. But a wait has no frame on the stack, since the host
+/// sleeps after `prepareToWait` has returned. So it ends at the latest when the callout returns in which it was begun.
 struct HostedWait {
   enum Phase {
     /// `prepareToWait` has begun, or has found work.
     case open
-    /// Observers are being notified by a call of the host.
+    /// A call of the host is notifying observers.
     case telling
-    /// `prepareToWait` has notified before-waiting, and after-waiting has not been notified since.
+    /// `prepareToWait` has notified the observers of before-waiting, and those of after-waiting were not notified
+    /// since.
     case asleep
   }
 
   let mode: ModePointer
-  /// Where the run lies in one of whose callouts the host waits; 0: outside of all runs.
+  /// The place on the stack of the run in whose callout the host waits. 0: the host waits outside of all runs.
   let parent: UInt
-  /// What the wait was begun for; nil: a call without a `LoopHosting`.
+  /// The `LoopHosting` that has begun the wait. Nil: a host without one.
   var host: ObjectIdentifier?
   var phase = Phase.open
-  /// Its host has left, from inside of a callout: the wait ends when that has returned.
+  /// The host has left from inside a callout: the wait ends when the callout has returned.
   var hasLeft = false
-  /// While observers are being notified.
+  /// Set in the phase `telling`.
   var telling: Telling?
 
-  /// The current mode before.
+  /// The loop's current mode before the wait. The end of the wait puts it back.
   let outerMode: ModePointer?
-  /// What was asked of the run around it (rule 20).
+  /// The stop word of the enclosing run, or of none. The end of the wait puts it back (rule 20).
   let stopAround: UInt64
-  /// Of the wait around it: one in whose course the host runs the loop itself.
+  /// The wakes of the enclosing wait, during which the host runs the loop itself. The end of this wait puts them back.
   let outerWakes: Wakes.OfHost
 }
 
-/// What is put back if an exception or longjmp(3) leaves an observer that a host's call notifies (decision 0041).
+/// What the loop puts back if an exception or longjmp(3) leaves an observer that a host's call is notifying (decision
+/// 0041).
 struct Telling {
-  /// Where the call lies on the stack.
+  /// The place of the host's call on the stack.
   let place: UInt
-  /// Where the scope of the observers begins in the thread's scopes.
+  /// The height of the thread's scopes where the observers' scope begins.
   let scope: Int
-  /// The item in whose callout the host calls; 0: none.
+  /// The item in whose callout the host has called; 0: none.
   let callout: UInt
-  /// How many there were on the stack then.
+  /// How many callouts were on the stack before the call.
   let enclosingCallouts: Int
   let timedCallouts: Int
 }

@@ -1,13 +1,14 @@
 extension RunLoop {
-  /// The wait of the host whose call this is: begun in the same callout. An outer one is another level's.
+  /// The wait of the host that is calling: the innermost wait, if it was begun in the same callout. A wait of an outer
+  /// level is none.
   var ownHostedWait: HostedWait? {
     guard let wait = owner.hosted?.waits.last, wait.parent == innermostRun.state.at else { return nil }
     return wait
   }
 
-  /// From here on wakes and stops are the host's (rules 15, 19), as from the top of a pass, so that nothing of what the
-  /// observers of before-waiting, or others meanwhile, ask for is lost. What an earlier preparation of the same wait
-  /// has got is kept for `runPendingWork`.
+  /// Begins the host's wait, or continues it. From here on wakes and stops go to the host (rules 15, 19), as they go to
+  /// a run from the top of its pass: a wake or a stop by an observer of before-waiting, or by other code meanwhile, is
+  /// not lost. What came after an earlier preparation of the same wait is kept for `runPendingWork`.
   func beginHostedWait(in mode: ModePointer, for host: ObjectIdentifier?) {
     let hosted = hostedWaits
     if ownHostedWait == nil {
@@ -18,7 +19,7 @@ extension RunLoop {
     hosted.waits[hosted.waits.count - 1].host = host
     guard innermostRun.isRunning else { return }
     lock.withLock {
-      // As a run inside of it would find them.
+      // As a nested run would find timers and descriptor sources.
       state.collectedTimers.putBack()
       innermostRun.muteServed(in: mode, on: self)
     }
@@ -33,7 +34,7 @@ extension RunLoop {
       defer { state.currentMode = mode }
       return state.currentMode
     }
-    // The end of each callout is looked at: this one may leave the wait open.
+    // The end of each callout is checked now, since this callout may leave the wait open.
     if run != nil { callouts.attention.add(1, ordering: .sequentiallyConsistent) }
     hosted.waits.append(
       HostedWait(
@@ -47,21 +48,21 @@ extension RunLoop {
     hosted.waits[hosted.waits.count - 1].phase = phase
   }
 
-  /// Notifies the observers of after-waiting if those of before-waiting were, and ends the innermost wait: the
-  /// enclosing run, or nothing, is what wakes and stops reach from then on. A stop by an observer of after-waiting
-  /// still counts; a wake of that moment is dropped, as in a run.
-  /// - Returns: Whether a wake or a kick, and whether a stop, came for the wait. A wake is passed on to the run around
-  ///   it (rule 17).
+  /// Ends the innermost wait. Before that, notifies the observers of after-waiting if those of before-waiting were
+  /// notified. A stop by such an observer still counts for the wait; a wake at that moment is dropped, as in a run.
+  /// Afterwards wakes and stops go to the enclosing run, if there is one.
+  /// - Returns: Whether a wake or an interrupt, and whether a stop, came for the wait. A wake is passed on to the
+  ///   enclosing run (rule 17).
   func endHostedWait() throws(RunLoopError) -> (isWoken: Bool, isStopped: Bool) {
     wakes.keepForHost()
-    // The caller has found it.
+    // The caller has found a wait.
     let wait = owner.hosted!.waits.last!
     if wait.phase == .asleep { try tellHosted(.afterWaiting, in: wait.mode) }
     return popHostedWait()
   }
 
   private func popHostedWait() -> (isWoken: Bool, isStopped: Bool) {
-    // As above.
+    // The caller has found the wait.
     let wait = removeLastHostedWait()
     let run = innermostRun.isRunning ? innermostRun : nil
     let isStopped = stops.end(wait.stopAround)
@@ -73,7 +74,7 @@ extension RunLoop {
     }
     if let run, let mode = wait.outerMode {
       demandPollForJobs(run, in: mode)
-      // Its kick may have ended the host's sleep.
+      // The interrupt by that stop may have ended the host's sleep instead of the run's.
       if stops.isRequested { wakes.demandPoll(of: run) }
     }
     return (isWoken, isStopped)
@@ -88,9 +89,9 @@ extension RunLoop {
     return wait
   }
 
-  /// Calls the observers for a host, inside whatever callout it calls from. What they have put into the thread's scope
-  /// ends here: no run does that for them. If the run around this wait is over, a wait that an observer begins here and
-  /// leaves open is ended before this function returns.
+  /// Notifies observers for a call of the host, which may come from inside a callout. Drains what they have put into
+  /// the thread's scopes, since no run does that here. If an observer begins a wait and leaves it open, that wait ends
+  /// before this function returns, also if the enclosing run is over.
   func tellHosted(_ activity: Activity, in mode: ModePointer) throws(RunLoopError) {
     var mark: UInt = 0
     // Set when the loop was made for its thread (`currentLoop`).
@@ -112,7 +113,7 @@ extension RunLoop {
     if callout != 0 { lock.withLock { callouts.restore(callout, on: self) } }
   }
 
-  /// The item in whose callout the host calls; 0: none.
+  /// Returns the item in whose callout the host calls; 0: none.
   private func beginTelling(at place: UInt, _ scope: Int) -> UInt {
     setPhase(.telling)
     let (enclosing, callout) =

@@ -1,40 +1,42 @@
-/// What a loop has that has a host: the waits that are open, the innermost one last, and what they have found. [loop]
+/// The open waits of a loop that has a host, the innermost last, and the events that they have found. - Thread: The
+/// loop's own.
 final class HostedWaits {
   var waits: ContiguousArray<HostedWait> = []
-  /// Of several modes at most one each.
+  /// At most one for each mode.
   private var events: [(mode: ModePointer, event: PassEvent)] = []
-  /// How a run sleeps in the host, and in which.
+  /// How a run sleeps in a host, and the host that has said so.
   var sleep: (host: ObjectIdentifier, body: HostSleep)?
-  /// The passes that hosts have asked for, the innermost one last. One may have been left that the loop has not noticed
-  /// yet.
+  /// The passes that hosts have asked for, the innermost last. An exception may have left some, and the loop has not
+  /// noticed.
   private var passes: [Pass] = []
 
   private struct Pass {
-    /// As that of a wait.
+    /// As in `HostedWait`.
     let parent: UInt
-    /// A stop has reached its run, and that has ended without asking.
+    /// A stop has reached the pass's run, which has ended without reading it.
     var isStopped = false
   }
 
-  /// A host asks for a pass inside of `parent`: those that it has asked for there before were left.
+  /// Called when a host asks for a pass in a callout of the run at `parent`. Passes that it has asked for there before
+  /// were left.
   func beginPass(inside parent: UInt) {
     forgetPass(inside: parent)
     passes.append(Pass(parent: parent))
   }
 
-  /// The run inside of `parent` was left: if a host has asked for it, the pass is left, too.
+  /// Called when the run inside the one at `parent` was left. If a host has asked for its pass, that was left, too.
   func forgetPass(inside parent: UInt) {
     if let left = passes.firstIndex(where: { $0.parent == parent }) { passes.removeSubrange(left...) }
   }
 
-  /// Whether it was stopped.
+  /// Ends the pass. Returns whether it was stopped.
   func endPass(inside parent: UInt) -> Bool {
     guard let index = passes.firstIndex(where: { $0.parent == parent }) else { return false }
     defer { passes.removeSubrange(index...) }
     return passes[index].isStopped
   }
 
-  /// A run inside of `parent` has ended, asked to stop.
+  /// Called when the run inside the one at `parent` has ended and a stop was requested.
   func noteStopped(inside parent: UInt) {
     if let index = passes.firstIndex(where: { $0.parent == parent }) { passes[index].isStopped = true }
   }
@@ -45,7 +47,7 @@ final class HostedWaits {
     for index in waits.indices where isLeft(waits[index]) { waits[index].hasLeft = true }
   }
 
-  /// Its preparation has failed.
+  /// Called when `prepareToWait` has failed.
   func leaveInnermost() { if let last = waits.indices.last { waits[last].hasLeft = true } }
 
   // MARK: Events that were found before the pass that serves them
@@ -61,7 +63,7 @@ final class HostedWaits {
 
   var holdsEvents: Bool { !events.isEmpty }
 
-  /// Removes all: the caller, which ends the loop, drops them.
+  /// Removes all events. The caller, which ends the loop, drops them.
   func takeEvents() -> [PassEvent] {
     defer { events = [] }
     return events.map { $0.event }
@@ -69,7 +71,7 @@ final class HostedWaits {
 }
 
 extension RunLoop {
-  /// Made by the host's first call.
+  /// Made when a host first needs it.
   var hostedWaits: HostedWaits {
     if let hosted = owner.hosted { return hosted }
     let made = HostedWaits()

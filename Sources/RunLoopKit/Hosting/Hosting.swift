@@ -1,11 +1,11 @@
-// A loop inside a host's loop: the host polls one descriptor for reading, level-triggered, and calls in around its
-// sleep.
+// A loop inside a foreign loop, the host. The host polls one descriptor for reading, level-triggered, and calls the
+// functions below before and after it sleeps.
 
 extension RunLoop {
-  /// What the host polls for a mode; created at the first call, together with a timer of the mode. The mode keeps both
-  /// for good.
+  /// What the host polls for a mode. The first call creates it, together with a timerfd for the mode. The mode keeps
+  /// both.
   ///
-  /// Compare the answer with the last one after each `runPendingWork(in:)` if an epoll instance of the host watches it.
+  /// If an epoll instance of the host watches it, compare the value with the last one after each `runPendingWork(in:)`.
   /// - Thread: The loop's own. - Blocks: No. - Complexity: No system call after the first.
   /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`; `.system` if no
   ///   descriptor can be made.
@@ -21,27 +21,28 @@ extension RunLoop {
     return HostDescriptor(fileDescriptor: set.fileDescriptor, generation: set.rebuilds)
   }
 
-  /// Prepares the loop for the host's wait; to be called before each wait of the host.
+  /// Prepares the loop for the host's wait. Call it before each wait.
   ///
   /// The call notifies the observers of before-waiting, arms the mode's timer and marks the loop as waiting, so that
-  /// wakes, stops and timers that other threads set make the descriptor readable [RLK-HOST-3, RLK-HOST-36]. From its
-  /// beginning until `runPendingWork(in:)` the loop counts as waiting in this mode, and a wake or a stop, also by an
-  /// observer, is for `runPendingWork(in:)` [RLK-HOST-7]. The host may call it again before that: then the observers
-  /// of after-waiting are notified first [RLK-HOST-21]. A host that calls neither again calls `cancelWait(in:)`. If the
-  /// call throws, and not `.busy` or `.hostedElsewhere`, the loop does not wait in this mode [RLK-HOST-18].
+  /// wakes, stops and timers that other threads set make the descriptor readable [RLK-HOST-3, RLK-HOST-36]. From the
+  /// beginning of this call until `runPendingWork(in:)` the loop counts as waiting in this mode: a wake or a stop, also
+  /// by an observer, takes effect in `runPendingWork(in:)` [RLK-HOST-7]. The host may call this again before that; then
+  /// the call first notifies the observers of after-waiting [RLK-HOST-21]. A host that will call neither again calls
+  /// `cancelWait(in:)`. If the call throws an error other than `.busy` and `.hostedElsewhere`, the loop does not wait
+  /// in this mode [RLK-HOST-18].
   ///
-  /// Nesting: a callout of the loop may run the host's own loop (a dialogue, a popup, a drag), which prepares and
-  /// serves the loop there as outside. That is another wait, to any depth, in a mode of its own. Entry observers are
-  /// called as for each `runPendingWork(in:)`; what is on the stack is not called again: a descriptor source, a timer
-  /// or an observer in its callout, a function of the main queue. A wait that is open when the callout returns ends
-  /// then, and a stop that has come for it is the run's whose callout that was [RLK-HOST-26, RLK-HOST-27].
+  /// Nesting: a callout of the loop may run the host's loop (a dialogue, a popup, a drag), which prepares and serves
+  /// the loop there as it does outside. That is another wait, in any mode, and to any depth. Entry observers are called
+  /// as for each `runPendingWork(in:)`. A descriptor source, a timer or an observer whose callout is on the stack is
+  /// not called again, and nor is a function of the main queue. If the wait is open when the callout returns, it ends
+  /// then; a stop that has come for it stops the run that has made the callout [RLK-HOST-26, RLK-HOST-27].
   ///
   /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting [RLK-HOST-2].
   /// - Thread: The loop's own. - Blocks: No. - Re-entry: Allowed in callouts of the loop.
   /// - Throws: As `hostDescriptor(in:)`; `.busy` in an observer that this call, `runPendingWork(in:)` or
-  ///   `cancelWait(in:)` notifies: the host is not through with that call [RLK-HOST-11]; `.hostedElsewhere` while the
-  ///   loop waits in another mode for the host of the same callout: a host serves one mode at a time [RLK-HOST-17].
-  ///   `.system` also if other code has closed the mode's timer descriptor and there is none for another one: nothing
+  ///   `cancelWait(in:)` notifies: that call of the host has not returned yet [RLK-HOST-11]; `.hostedElsewhere` while
+  ///   the loop waits in another mode for the host of the same callout: a host serves one mode at a time [RLK-HOST-17].
+  ///   `.system` also if other code has closed the mode's timerfd and no descriptor is free for another one: nothing
   ///   would end the sleep [RLK-HOST-24].
   @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   public func prepareToWait(in mode: Mode = .default) throws -> Bool {
@@ -63,15 +64,15 @@ extension RunLoop {
     }
   }
 
-  /// Runs what is pending; to be called when the descriptor is readable or `prepareToWait(in:)` answered true.
+  /// Runs what is pending. Call it when the descriptor is readable, or when `prepareToWait(in:)` has returned true.
   ///
-  /// This is a run of one pass that does not wait, which the host keeps: also in a mode that is empty, or holds only
-  /// items whose `keepsRunning` is false [RLK-KEEP-6]. If nothing is pending, the call makes no pass [RLK-HOST-4]. The
-  /// call ends the wait. A descriptor that was found ready before the pass, and was read since by other code of the
-  /// host or by a block or source of the pass, is not served, or for what is left: a hang-up, an error [RLK-HOST-16].
-  /// That costs one system call for such a descriptor, also for an owned one.
+  /// The call ends the wait, and makes a run of one pass that does not wait. It does so also in a mode that is empty,
+  /// or holds only items whose `keepsRunning` is false [RLK-KEEP-6]. If nothing is pending, it makes no pass
+  /// [RLK-HOST-4]. After a descriptor was found ready, and before the pass serves it, other code of the host or a block
+  /// or source of the pass may read it: then the pass serves it only for what is left, such as a hang-up or an error
+  /// [RLK-HOST-16]. The check costs one system call for each such descriptor, also for an owned one.
   /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9], also by a callout of this
-  ///   call [RLK-HOST-15]; else `.timedOut`. Whether anything is left to wait for, `isEmpty(in:)` answers.
+  ///   call [RLK-HOST-15]; else `.timedOut`. `isEmpty(in:)` says whether anything is left to wait for.
   /// - Thread: The loop's own. - Blocks: No. - Re-entry: As `prepareToWait(in:)`.
   /// - Throws: As `prepareToWait(in:)`; `.forked` in the child of a callout that has forked [RLK-HOST-22].
   @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
@@ -83,7 +84,7 @@ extension RunLoop {
     let isAsked = wait.isWoken || wait.isStopped
     guard try isAsked || hosted.hasHostedWork(on: self) else { return .timedOut }
     let (result, isStopped) = try runHostedPass(in: mode)
-    // A run of one pass ends before it asks for a stop: CFRunLoop's limit comes first.
+    // The run ends after its one pass and does not read a stop: as in CFRunLoop, the limit comes first.
     return wait.isStopped || isStopped ? .stopped : result
   }
 
@@ -96,13 +97,13 @@ extension RunLoop {
     return (try result.get(), isStopped)
   }
 
-  /// Ends the wait that `prepareToWait(in:)` has begun, without a pass: for a host that serves the loop no more, or not
-  /// now. Nothing is done if none has begun.
+  /// Ends the wait that `prepareToWait(in:)` has begun, without a pass: for a host that does not serve the loop any
+  /// more, or not now. Does nothing if no wait has begun.
   ///
   /// The call notifies the observers of after-waiting if those of before-waiting were notified [RLK-HOST-21]. A stop or
   /// a wake that came for the wait is dropped, as by a loop that does not run [RLK-HOST-18]; blocks, signals, events
-  /// and messages stay for the next run or host. A host that has begun a wait in a callout of the loop, and another one
-  /// around it, ends both.
+  /// and messages stay for the next run or host. If the host has begun a wait in a callout of the loop, and another one
+  /// around it, the call ends both.
   /// - Re-entry: Allowed in callouts and observers of the loop; then the wait ends when these, or the run that called
   ///   them, have returned [RLK-HOST-20].
   /// - Thread: The loop's own. - Blocks: No.
@@ -115,7 +116,7 @@ extension RunLoop {
     cancelHostedWaits { $0.host == nil && $0.mode.name == mode }
   }
 
-  /// Those of one host.
+  /// Ends the waits of one `LoopHosting`.
   func cancelWaits(for host: ObjectIdentifier) throws(RunLoopError) {
     try checkOwner("leave()")
     cancelHostedWaits { $0.host == host }
@@ -127,7 +128,7 @@ extension RunLoop {
     endLeftHostedWaits()
   }
 
-  /// The mode, which has what a host polls.
+  /// Checks a call of the host. Returns the mode, with the descriptors that a host polls.
   private func checkHost(_ name: Mode, _ call: String) throws(RunLoopError) -> ModePointer {
     try checkOwner(call)
     endWhatWasLeft()

@@ -1,9 +1,8 @@
 // MARK: Waits without a pass
 
 extension RunLoop {
-  /// The waits of hosts that have left, also in callouts of the caller's, are over: true if there was one. What has
-  /// come for them is dropped, as by a loop that does not run. An observer here may fork, and the child is left as it
-  /// is.
+  /// Ends the waits of this level whose hosts have left, and returns true if there was one. What has come for these
+  /// waits is dropped, as by a loop that does not run. If an observer forks here, the child is left as it is.
   @discardableResult
   func endLeftHostedWaits() -> Bool {
     var hasEnded = false
@@ -14,15 +13,16 @@ extension RunLoop {
     return hasEnded
   }
 
-  /// A callout of the innermost run has returned, and so has the host's loop that it has run. Nobody can tell for whom
-  /// the stop was that has come since: the run has it.
+  /// Called when a callout of the innermost run has returned. If it has run the host's loop, that has returned too: the
+  /// waits that it has left open end. A stop that has come for such a wait goes to the run, since nothing tells for
+  /// which of the two it was meant.
   @inline(never)
   func endHostedWaitsOfCallout() {
     var end: UInt8 = 0
     endHostedWaitsOfCallout(seenFrom: StackPlace(&end))
   }
 
-  /// It may have been that of an observer, which a call of a host notifies: that call goes on.
+  /// The callout may be that of an observer which a call of the host is notifying. That call goes on.
   @inline(never)
   private func endHostedWaitsOfCallout(seenFrom place: StackPlace) {
     guard isInThisProcess else { return }
@@ -34,18 +34,19 @@ extension RunLoop {
     }
   }
 
-  /// A run is over that was begun inside of a wait, or in whose course one was left open by what is no callout.
+  /// Called when a run is over. It may have been begun during a wait, or code that is no callout may have left a wait
+  /// open in it.
   @inline(never)
   func runEndsInHostedWait(_ run: UInt) {
     guard isInThisProcess else { return }
     while let wait = owner.hosted?.waits.last, wait.parent == run { forgetHostedWait(wait) }
     guard let wait = ownHostedWait else { return }
-    // It may have taken kicks and events, and nobody looks after them before the host sleeps.
+    // The run may have taken interrupts and events, and nothing polls for them before the host sleeps.
     if wait.phase == .asleep { wakes.goOnSleeping() }
     endLeftHostedWaits()
   }
 
-  /// The run around it is over, which has put back what was before.
+  /// Removes a wait whose enclosing run is over. That run has put back the mode and the stop word.
   private func forgetHostedWait(_ wait: HostedWait) {
     wakes.keepForHost()
     if wait.phase == .asleep { try? tellHosted(.afterWaiting, in: wait.mode) }
@@ -57,15 +58,16 @@ extension RunLoop {
 // MARK: Waits and calls that were left by an exception or longjmp(3) (decision 0041)
 
 extension RunLoop {
-  /// What is over as a host's call sees it, which lies there on the stack. [loop]
+  /// Ends the runs and notifications that were left, as seen from a host's call at that place on the stack. - Thread:
+  /// The loop's own.
   @inline(never)
   func endLeftHosting(seenFrom place: StackPlace) {
     _ = isInRun(seenFrom: place)
     if endLeftTelling(seenFrom: place) { endLeftHostedWaits() }
   }
 
-  /// Ends a call of the host that has notified observers of the own wait, if it was left. The host may go on, or have
-  /// left from inside of an observer. False if the call is on the stack.
+  /// Ends the notification of observers for the own wait, if the host's call that made it was left. The host may go on
+  /// with the wait, or may have left from inside an observer. Returns false if the call is on the stack.
   @discardableResult
   private func endLeftTelling(seenFrom place: StackPlace) -> Bool {
     guard let wait = ownHostedWait, wait.phase == .telling, let telling = wait.telling else { return true }
@@ -75,8 +77,8 @@ extension RunLoop {
     return true
   }
 
-  /// The innermost run was left, and with it the waits in its callouts, of which observers hear nothing. A stop that
-  /// has come for one is the run's. [loop]
+  /// Called when the innermost run was left. Ends the waits in its callouts, and notifies no observers. A stop that has
+  /// come for such a wait goes to the run. - Thread: The loop's own.
   @inline(never)
   func endHostedWaitsOfLeftRun() {
     while let wait = ownHostedWait {

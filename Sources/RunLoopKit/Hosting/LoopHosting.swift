@@ -1,8 +1,8 @@
-/// A mode of a loop in a foreign loop, the host: what each adapter for such a loop needs, whichever that is.
+/// Serves one mode of a loop inside a foreign loop, the host: the common part of the adapters for such loops.
 ///
-/// An adapter has one for each loop that it attaches. It has its library poll `descriptor` for reading,
-/// level-triggered; calls `prepare()` before each sleep of the library, and `serve()` when the descriptor is readable
-/// or `prepare()` answered `.hasWork`; and `leave()` at its end.
+/// An adapter makes one for each loop that it attaches. Its library polls `descriptor` for reading, level-triggered.
+/// The adapter calls `prepare()` before each sleep of the library, `serve()` when the descriptor is readable or
+/// `prepare()` has returned `.hasWork`, and `leave()` at its end.
 ///
 /// ```swift
 /// let hosting = try LoopHosting(of: .current)
@@ -12,38 +12,39 @@
 /// }
 /// ```
 ///
-/// Nesting: the calls may come from callouts of the loop, whose own host loop runs there
-/// (`RunLoop.prepareToWait(in:)`). A wait that such a callout leaves open ends with it, and is no concern of the
-/// adapter's.
+/// Nesting: a callout of the loop may run the host's loop, so that the calls come from that callout
+/// (`RunLoop.prepareToWait(in:)`). If the callout leaves a wait open, the wait ends with the callout, and the adapter
+/// has nothing to do.
 /// - Thread: The loop's own, for all members.
 /// - SeeAlso: `RunLoop.prepareToWait(in:)`; in C, for an `rlc_loop`: `<crunloop/adapters/hosted.h>`.
 public final class LoopHosting {
-  /// The loop, which this retains.
+  /// The loop. Retained.
   public let loop: RunLoop
   /// The mode that the host serves.
   public let mode: RunLoop.Mode
-  /// What the host polls; after `prepare()` maybe another one, which a host that watches by an epoll instance watches
-  /// anew.
+  /// What the host polls. `prepare()` may change it: then a host that watches it with its own epoll instance adds it
+  /// again.
   public private(set) var descriptor: RunLoop.HostDescriptor
-  /// Why the host serves the loop no more: what the loop has thrown.
+  /// The error that the loop has thrown, and that has ended the hosting. Nil before.
   public private(set) var failure: (any Error)?
   /// False after `leave()`, and once the loop has failed.
   public private(set) var isAttached = true
 
-  /// How a run of the loop sleeps inside of the host, whose own sources are served meanwhile: for a host whose library
-  /// can be iterated so. Nil, as at first: the run sleeps by itself, and the host stands still.
+  /// How a run of the loop sleeps inside the host, which serves its own sources meanwhile. For hosts whose library can
+  /// be iterated. Nil, as at first: the run sleeps by itself, and the host serves nothing meanwhile.
   ///
-  /// Called by a run that is about to sleep, with what to poll for reading, which may be another mode's descriptor than
-  /// `descriptor`, and until when. Returns true as soon as that is readable, the moment has come, or the host has
-  /// served something of its own; false, with nothing done, if the host cannot be iterated there. While it iterates for
-  /// itself, and not in a callback that runs the host's loop in turn, the adapter does not call `prepare()` or
-  /// `serve()`: the run serves its own mode alone. Of several hosts the latest one is asked.
+  /// A run that is about to sleep calls the closure with a descriptor to poll for reading, which may be another mode's
+  /// than `descriptor`, and with the moment at which the sleep ends. The closure returns true as soon as the descriptor
+  /// is readable, the moment has come, or the host has served a source of its own. It returns false at once if the host
+  /// cannot be iterated there. While the closure iterates the host, the adapter does not call `prepare()` or `serve()`,
+  /// except from a callback that itself runs the host's loop: the run serves its own mode alone. If several hosts have
+  /// set a closure, the run calls the latest.
   public var sleep: ((_ descriptor: Int32, _ until: RunLoop.Instant) -> Bool)? {
     didSet { if isAttached, loop.isCurrent { loop.setHostSleep(sleep, of: ObjectIdentifier(self)) } }
   }
 
   /// Whether a run of the loop sleeps in a host: `sleep` was called, and no run was begun in a callback since. False
-  /// once that run was left by an exception or longjmp(3), which `sleep` does not see.
+  /// once that run was left by an exception or longjmp(3), which `sleep` cannot notice.
   public var isAsleep: Bool { loop.isAsleepInHost }
 
   private var onStop: (() -> Void)?
@@ -51,14 +52,14 @@ public final class LoopHosting {
 
   /// What a host does next.
   public enum Preparation: Sendable {
-    /// It may sleep: the descriptor becomes readable when there is work.
+    /// The host may sleep: the descriptor becomes readable when there is work.
     case mayWait
-    /// There is work: it calls `serve()` instead.
+    /// There is work: the host calls `serve()` instead.
     case hasWork
-    /// It may sleep, and need not poll the descriptor: an observer that another call of the host notifies has run the
-    /// host's loop. The loop is served when that has returned.
+    /// The host may sleep without polling the descriptor: its loop runs inside an observer that another of its calls is
+    /// notifying. It can serve the loop when that call has returned.
     case isBusy
-    /// It has left, or the loop has failed: there is nothing to poll or to serve.
+    /// The host has left, or the loop has failed: there is nothing to poll or to serve.
     case isOver
   }
 
@@ -67,9 +68,9 @@ public final class LoopHosting {
   /// - Parameters:
   ///   - loop: The calling thread's. Retained.
   ///   - mode: A host serves one mode at a time; not `.common`.
-  ///   - onStop: Called by `serve()` after `stop()` was called, by whomever; not after `leave()`. Retained until then.
-  ///   - onFailure: Called once, with `failure` set and the host gone, by the call that fails. Retained until then, or
-  ///     until `leave()`.
+  ///   - onStop: Called by `serve()` after any code has called `stop()`; not after `leave()`. Retained until `leave()`.
+  ///   - onFailure: Called once, by the call that fails, after `failure` was set and the host has left. Retained until
+  ///     then, or until `leave()`.
   /// - Throws: As `RunLoop.hostDescriptor(in:)`.
   @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
   public init(
@@ -83,7 +84,7 @@ public final class LoopHosting {
     descriptor = try loop.hostDescriptor(in: mode)
   }
 
-  /// To be called before each sleep of the host. - Re-entry: Allowed in callouts of the loop.
+  /// Prepares the loop for a sleep of the host. Call it before each sleep. - Re-entry: Allowed in callouts of the loop.
   public func prepare() -> Preparation {
     guard isAttached else { return .isOver }
     do throws(RunLoopError) {
@@ -98,7 +99,7 @@ public final class LoopHosting {
     }
   }
 
-  /// Makes one pass, if there is work. To be called when the descriptor is readable, or `prepare()` answered
+  /// Makes one pass, if there is work. Call it when the descriptor is readable, or when `prepare()` has returned
   /// `.hasWork`.
   /// - Returns: `isAttached`. - Re-entry: Allowed in callouts of the loop.
   @discardableResult
@@ -114,20 +115,20 @@ public final class LoopHosting {
     return isAttached
   }
 
-  /// The host serves the loop no more: the loop waits for it no more, on no level. Nothing is done the second time, and
-  /// nothing to the loop in a child of fork(2).
+  /// Ends the hosting, and with it the waits for this host on each level of nesting. A second call does nothing. In a
+  /// child of fork(2) the call leaves the loop alone.
   /// - Re-entry: Allowed in callouts of the loop, as `RunLoop.cancelWait(in:)`.
   public func leave() {
     guard isAttached else { return }
     sleep = nil
     isAttached = false
     (onStop, onFailure) = (nil, nil)
-    // It fails for a loop that has ended, is another thread's or the parent's: that waits for nobody.
+    // This throws for a loop that has ended, or is another thread's or the parent's. No wait is to be ended there.
     try? loop.cancelWaits(for: ObjectIdentifier(self))
   }
 
-  /// Whether this is a child of the process that has begun to host: what the host has in the kernel may be the
-  /// parent's.
+  /// Whether this process is a child, by fork(2), of the one that began to host. The kernel objects of the host may be
+  /// the parent's then.
   public var isForked: Bool { !loop.isInThisProcess }
 
   private func fail(_ error: any Error) {
