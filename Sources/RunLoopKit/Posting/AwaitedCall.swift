@@ -1,5 +1,6 @@
-/// A block on its way to another thread and back. Its closures are the runner's once the ticket says that it has begun,
-/// else whoever's that withdraws it or finds it lost.
+/// A block that another thread runs, while a thread or a task waits for it. Once the ticket says that the block has
+/// begun, only the running thread uses the closures. Otherwise only the code does that has withdrawn it or has marked
+/// it as lost.
 final class AwaitedCall: CallOnStack, @unchecked Sendable {
   let ticket = BlockTicket()
   @exclusivity(unchecked) private var body: Body?
@@ -15,8 +16,8 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
     whenLost = nil
   }
 
-  /// Releases the block. The thread that has waited calls it and leaves `whenLost` alone: the loop may still read that
-  /// field after it has woken the thread.
+  /// Releases the block. The thread that has waited calls this, and leaves `whenLost` alone: the loop may still read
+  /// that field after it has woken the thread.
   func forgetBlock() { body = nil }
 
   func run(on loop: RunLoop) {
@@ -26,7 +27,7 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
     ticket.finish()
   }
 
-  /// The queued block was released without having had its turn.
+  /// Called when the queued block was released without having run.
   func lose() {
     if ticket.lose() { tellOfLoss(nil) }
   }
@@ -41,7 +42,7 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
     whenLost(error)
   }
 
-  /// A function of its own: no frame holds the closure when it returns, before the waiting thread goes on.
+  /// A separate function, so that no frame holds the closure when the waiting thread goes on.
   @inline(never)
   private func callBody() {
     switch body {
@@ -50,8 +51,8 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
     }
   }
 
-  /// Borrowed for the call, which does not retain it: a frame that is left would keep it, and the waiting thread lends
-  /// its block only.
+  /// Not copyable, so that a call borrows the closure and does not retain it. A frame that is left would never release
+  /// it, and the waiting thread only lends its block.
   private struct Body: ~Copyable {
     let function: () -> Void
 
@@ -59,7 +60,7 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
   }
 }
 
-/// Held by the queued block alone: if that is released without having run, the call is lost.
+/// Only the queued block holds this. If that is released without having run, the call is lost.
 final class AwaitedTurn {
   private let call: AwaitedCall
 

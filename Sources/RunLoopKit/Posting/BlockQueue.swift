@@ -1,8 +1,8 @@
 /// Blocks that wait for one of their modes, in the order of queueing. Guarded by the loop's lock.
 struct BlockQueue: ~Copyable {
-  /// Those that a drain of another mode has seen, queued before the others. Nil rather than empty.
+  /// Blocks for other modes that a drain has passed by. They were queued before those of `row`. Nil rather than empty.
   private var waiting: WaitingBlocks?
-  /// Those that no drain has seen yet.
+  /// Blocks that no drain has seen yet.
   private var row = Row<QueuedBlock>()
 
   var isEmpty: Bool { row.isEmpty && waiting == nil }
@@ -14,7 +14,8 @@ struct BlockQueue: ~Copyable {
     row.append(block)
   }
 
-  /// Hands all over, in exchange for an empty row, whose memory is used next. The modes' counts are the caller's.
+  /// Hands all blocks over to a drain. Takes the drain's empty row in exchange, to use its memory next. The caller
+  /// resets the modes' counts.
   @inline(__always)
   mutating func detach(into drain: inout BlockDrain) {
     swap(&row, &drain.blocks)
@@ -30,8 +31,8 @@ struct BlockQueue: ~Copyable {
     return removed
   }
 
-  /// Puts back what did not match, before anything queued meanwhile. A block that was withdrawn while the drain had it
-  /// is not among them any more (its release calls no user code).
+  /// Puts the blocks back that did not match, before anything queued meanwhile. Drops those that were withdrawn while
+  /// the drain had them; their release calls no user code.
   mutating func putBack(_ kept: WaitingBlocks, areSomeWithdrawn: Bool) {
     if areSomeWithdrawn { while kept.remove(where: { $0.others?.ticket?.isWithdrawn == true }) != nil {} }
     kept.forEachCount { $0.pendingBlockCount += $1 }

@@ -1,5 +1,5 @@
-/// The outcome of a block that a thread waits for: it runs, or is withdrawn, or is lost with its loop. Exactly one of
-/// these.
+/// What becomes of a block that a thread or a task waits for. Exactly one of these happens: the block begins, it is
+/// withdrawn, or it is lost with its loop.
 final class BlockTicket: Sendable {
   private enum Stage {
     static let queued: UInt32 = 0
@@ -12,30 +12,31 @@ final class BlockTicket: Sendable {
 
   enum Outcome {
     case done, lost, late
-    /// It has begun, and the run that had called it was left.
+    /// The block has begun, and an exception or longjmp(3) has left it.
     case left
   }
 
   private let stage = FutexWord()
 
-  /// Begins the block; false if it was withdrawn. Wakes no thread, because waiters wait for the end. [loop]
+  /// Begins the block. Returns false if it was withdrawn. Wakes no thread, because waiters wait for the end. - Thread:
+  /// The loop's own.
   func begin() -> Bool { stage.exchange(from: Stage.queued, to: Stage.running) }
 
-  /// [loop]
+  /// Called when the block has returned. - Thread: The loop's own.
   func finish() { _ = stage.change(from: Stage.running, to: Stage.done) }
 
-  /// Instead of `finish`. [loop]
+  /// Called instead of `finish` when the block was left. Returns false if it is not running. - Thread: The loop's own.
   func isLeft() -> Bool { stage.change(from: Stage.running, to: Stage.left) }
 
-  /// The block was released. Nothing if it has run or was withdrawn.
+  /// Called when the queued block was released. Returns false if it has begun or was withdrawn.
   func lose() -> Bool { stage.change(from: Stage.queued, to: Stage.lost) }
 
-  /// True: the block will not run.
+  /// Returns true if the block will not run.
   func withdraw() -> Bool { stage.change(from: Stage.queued, to: Stage.withdrawn) }
 
   var isWithdrawn: Bool { stage.load() == Stage.withdrawn }
 
-  /// Late: the block has not begun until the deadline.
+  /// Waits for the end of the block. `late`: the block has not begun before the deadline.
   func wait(_ deadline: Deadline) -> Outcome {
     guard stage.wait(while: Stage.queued, deadline, for: "a block's turn (performAndWait)") else { return .late }
     _ = stage.wait(while: Stage.running, .never, for: "a block's end (performAndWait)")

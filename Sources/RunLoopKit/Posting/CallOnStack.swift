@@ -1,17 +1,17 @@
-/// A call for which a thread or a task waits, on the stack of the loop's thread. [loop]
+/// A call on the stack of the loop's thread for which another thread or a task waits. - Thread: The loop's own.
 class CallOnStack {
-  /// Where the run lies that makes it; 0: none.
+  /// The place on the stack of the run that makes the call; 0: none.
   final var run: UInt = 0
-  /// The one in which it is made.
+  /// The enclosing call, if there is one.
   final var outer: Unmanaged<CallOnStack>?
 
-  /// The run was left, and the call will not end.
+  /// Called when the run was left by an exception or longjmp(3): the call will not end.
   func isLeft() {}
 }
 
 extension RunLoop {
-  /// Calls what a thread or a task waits for: if its thread ends inside of it, the process ends with a message, since
-  /// the wait would never end. [loop]
+  /// Calls `body`, for which a thread or a task waits. If `body` ends its thread, the process ends with a message,
+  /// since the wait would never end. - Thread: The loop's own.
   func callAwaited<R>(_ call: CallOnStack, _ body: () -> R) -> R {
     call.run = innermostRun.state.at
     call.outer = owner.awaitedCall

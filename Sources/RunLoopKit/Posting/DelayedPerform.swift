@@ -3,22 +3,24 @@ extension RunLoop {
   ///
   /// - Thread: Any, for all members.
   public final class DelayedPerform: @unchecked Sendable {
-    /// Until it runs, is cancelled or its loop ends. Guarded by `lock`.
+    /// Set until the block runs, is cancelled or its loop ends. Guarded by `lock`.
     private var pending: Pending?
     /// Guarded by `lock`.
     private var isRun = false
-    /// By which `cancelPerforms(target:key:)` finds it. The block retains the target.
+    /// The key by which `cancelPerforms(target:key:)` finds this. `Pending`, or the timer's closure, retains the
+    /// target.
     let target: ObjectIdentifier?
     private let lock = Lock()
 
     struct Pending {
       let loop: RunLoop
-      /// Retained with the block; a block that belongs to the thread is its timer's, with the target.
+      /// Retained with the block. Nil for `RunLoop.Local.perform`, whose timer holds block and target.
       let target: AnyObject?
       let key: AnyHashable?
       let block: () -> Void
       let onDrop: (@Sendable () -> Void)?
-      /// Its modes retain it, and it retains this object: removed from them by other code, it goes, and tells so.
+      /// The timer's modes retain it, and the timer retains this object. If other code removes the timer from its
+      /// modes, the timer is released, and the perform is cancelled.
       weak var timer: Timer?
     }
 
@@ -37,7 +39,7 @@ extension RunLoop {
       }
     }
 
-    /// It runs, or has run.
+    /// Whether the block runs or has run.
     var hasBegun: Bool { lock.withLock { isRun } }
 
     /// True until the block begins, is cancelled, or its loop ends.
@@ -45,11 +47,11 @@ extension RunLoop {
       lock.forkGeneration == Kernel.forkGeneration && lock.withLock { pending != nil }
     }
 
-    /// The keys are compared without the lock: their `==` is the user's.
+    /// Compares the keys without the lock, since their `==` is user code.
     func hasKey(_ key: AnyHashable?) -> Bool { lock.withLock { pending?.key } == key }
 
-    /// Keeps the block from running: true if this call did it, so that it will not run; false if it runs, has run or
-    /// was cancelled before [RLK-DELAY-2].
+    /// Keeps the block from running. Returns true if the block will not run because of this call; false if it runs, has
+    /// run or was cancelled before [RLK-DELAY-2].
     /// - Complexity: O(modes * log timers).
     @discardableResult
     public func cancel() -> Bool {
@@ -58,10 +60,11 @@ extension RunLoop {
       return true
     }
 
-    /// Withdraws it, because the call throws. False if it has begun, or was cancelled meanwhile.
+    /// Withdraws the block, because the call that has made it throws. Returns false if the block has begun or was
+    /// cancelled meanwhile.
     func refuse() -> Bool { withdraw() != nil }
 
-    /// Its loop has ended first.
+    /// Called when the loop has ended before the block ran.
     func abandon() { if let pending = removePending() { drop(pending) } }
 
     private func withdraw() -> Pending? {
@@ -71,14 +74,15 @@ extension RunLoop {
       return pending
     }
 
-    /// A function of its own, so that captured values are released before the poster learns of the drop.
+    /// Releases the block and calls `onDrop`. A separate function, so that captured values are released before that
+    /// call.
     private func drop(_ pending: consuming Pending) {
       let onDrop = pending.onDrop
       _ = consume pending
       if let onDrop { _ = __RUNLOOPKIT_IS_TELLING_OF_A_DROPPED_BLOCK__(onDrop) }
     }
 
-    /// By its timer. False if it has run, or was cancelled. [loop]
+    /// Called by the timer. Returns false if the block has run or was cancelled. - Thread: The loop's own.
     func run() -> Bool {
       guard let pending = removePending(toRun: true) else { return false }
       pending.loop.forget(self)
@@ -92,7 +96,8 @@ extension RunLoop {
   }
 }
 
-/// Held by the timer's closure alone: if that is released without having run, nothing will ever run the block.
+/// Only the timer's closure holds this. If the closure is released without having run, nothing can run the block any
+/// more, and the perform is cancelled.
 final class DelayedTurn: @unchecked Sendable {
   private let performed: RunLoop.DelayedPerform
 

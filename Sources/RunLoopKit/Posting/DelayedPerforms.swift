@@ -1,11 +1,11 @@
 /// The delayed performs of a loop that wait for their dates. Guarded by the loop's lock.
 struct DelayedPerforms {
-  /// By target, then by identity; those without a target under one key.
+  /// By target, then by identity. Performs without a target share one key.
   private var all: [Key: [ObjectIdentifier: Entry]] = [:]
   private var last: UInt64 = 0
 
   private struct Entry {
-    /// In the order of coming.
+    /// Grows in the order of the calls.
     let number: UInt64
     let call: RunLoop.DelayedPerform
   }

@@ -1,15 +1,16 @@
 internal import Synchronization
 
 extension ModePointer {
-  /// Rules 47, 48: the whole queue is detached; blocks that match run, the others go back before those queued
-  /// meanwhile. True if one of them counts as a source (decision 0014). [loop]
+  /// Detaches the whole queue and runs the blocks that match the mode. Puts the others back before those that were
+  /// queued meanwhile (rules 47, 48). Returns true if a block has run that counts as a source (decision 0014). -
+  /// Thread: The loop's own.
   @inline(__always)
   @discardableResult
   func performBlocks(on loop: RunLoop) -> Bool {
     loop.queuedBlocks.load(ordering: .acquiring) > 0 && loop.drainBlocks(in: self)
   }
 
-  /// Directly, or by the common pseudo mode if the mode is common at this moment.
+  /// Whether the block names the mode, or names `.common` while the mode is common.
   fileprivate func matches(_ block: QueuedBlock, on loop: RunLoop) -> Bool {
     if block.names(self) { return true }
     return loop.lock.withLock {
@@ -46,7 +47,7 @@ extension RunLoop {
     return innermostRun.takePerform()
   }
 
-  /// In the run that lies there.
+  /// Runs a block. `at`: the place of the run on the stack.
   @inline(__always)
   private func perform(_ block: borrowing QueuedBlock, _ at: UInt) {
     let timing = CalloutTiming(counting: .blocksPerformed, on: self)
@@ -56,7 +57,7 @@ extension RunLoop {
     if owner.hasHostedWait { endHostedWaitsOfCallout() }
   }
 
-  /// Those that other drains have passed by, which were queued before the others.
+  /// Runs the blocks that other drains have passed by. They were queued before the others.
   @inline(never)
   private func performWaitingBlocks(in mode: ModePointer, _ at: UInt) {
     var number: UInt64 = 0

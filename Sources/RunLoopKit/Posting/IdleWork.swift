@@ -1,4 +1,4 @@
-/// The idle blocks of one mode, and the observer that runs them, behind all others.
+/// The idle blocks of one mode, and the observer that runs them. The observer comes after all others.
 struct IdleWork {
   let queue: IdleQueue
   let observer: RunLoop.Observer
@@ -14,20 +14,21 @@ struct IdleWork {
 final class IdleQueue: @unchecked Sendable {
   private let lock = Lock()
   private var blocks = Row<HeldBlock>()
-  /// Queued by idle blocks: for the next time.
+  /// Blocks that idle blocks have queued. They run the next time that the loop becomes quiet.
   private var later = Row<HeldBlock>()
-  /// Where the runs lie whose idle blocks are on the stack: one may run the loop.
+  /// The places on the stack of the runs whose idle blocks are being called. An idle block may run the loop, so there
+  /// may be several.
   private var runs: ContiguousArray<UInt> = []
-  /// The loop has ended.
+  /// Set when the loop has ended.
   private var isClosed = false
 
   enum Place {
     case next
-    /// It has to wait until something else wakes the loop.
+    /// The block waits until something else wakes the loop.
     case later
   }
 
-  /// Nil if the loop has ended: the block is released here then, with no lock held.
+  /// Queues a block. Returns nil if the loop has ended; then releases the block, with no lock held.
   func append(_ block: consuming HeldBlock, isFromLoop: Bool) -> Place? {
     lock.lock()
     guard !isClosed else {
@@ -43,7 +44,7 @@ final class IdleQueue: @unchecked Sendable {
     return .later
   }
 
-  /// Takes no more. The blocks are released here, with no lock held. [loop]
+  /// Refuses further blocks, and releases all that are queued, with no lock held. - Thread: The loop's own.
   func close() {
     var released = Row<HeldBlock>()
     var releasedLater = Row<HeldBlock>()
@@ -54,7 +55,7 @@ final class IdleQueue: @unchecked Sendable {
     }
   }
 
-  /// It has no idle block on the stack any more. [loop]
+  /// Called when a run was left: its idle block is not on the stack any more. - Thread: The loop's own.
   func isLeft(_ run: UInt) { lock.withLock { runs.removeAll { $0 == run } } }
 
   fileprivate func serve(_ loop: RunLoop) {
@@ -63,7 +64,7 @@ final class IdleQueue: @unchecked Sendable {
     if lock.withLock({ !blocks.isEmpty }) { loop.wakeUp() }
   }
 
-  /// False if there is nothing to do.
+  /// Begins with the blocks of `later` if there are no others. Returns false if there are none.
   private func begin() -> Bool {
     if blocks.isEmpty {
       blocks.trim()

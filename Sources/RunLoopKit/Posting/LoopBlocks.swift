@@ -1,11 +1,11 @@
 extension LoopState {
-  /// True if a queued block would run in the mode: it names the mode, or the common modes and the mode is one.
+  /// Whether a queued block would run in the mode: it names the mode, or it names `.common` and the mode is common.
   func hasBlocks(for mode: ModePointer) -> Bool {
     if mode.pendingBlockCount > 0 { return true }
     return !blocks.isEmpty && commonBlockCount(for: mode) > 0
   }
 
-  /// How many they are; one that names both the mode and the common modes counts twice.
+  /// How many queued blocks would run in the mode. A block that names both the mode and `.common` counts twice.
   func blockCount(for mode: ModePointer) -> Int { mode.pendingBlockCount + commonBlockCount(for: mode) }
 
   private func commonBlockCount(for mode: ModePointer) -> Int {
@@ -24,7 +24,7 @@ extension LoopState {
   @inline(never)
   private func forgetBlockCounts() { for mode in modes { mode.pendingBlockCount = 0 } }
 
-  /// What a drain that was left has not run.
+  /// Puts back the blocks that a drain has not run, because its run was left.
   mutating func putBackDrain(_ drain: inout BlockDrain) {
     if let rest = drain.takeRest() { blocks.putBack(rest, areSomeWithdrawn: drainsHaveWithdrawnBlocks) }
   }

@@ -3,20 +3,20 @@ internal import Synchronization
 extension RunLoop {
   /// Runs `block` once on the loop's thread, in the next pass of the mode, and wakes the loop.
   ///
-  /// A block is no source: a run that shall return after a source was handled goes on (`CFRunLoopPerformBlock` and a
-  /// wake) [RLK-PERFORM-4]. Such a run ends after a block of `performAsSource(in:block:onDrop:)`, `performAndWait` or
-  /// `RunLoop.Thread.perform`.
+  /// A block is no source: a run that is to return after a source was handled continues (as with
+  /// `CFRunLoopPerformBlock` and a wake) [RLK-PERFORM-4]. To end such a run use `performAsSource(in:block:onDrop:)`,
+  /// `performAndWait` or `RunLoop.Thread.perform`.
   ///
-  /// Blocks run in the order in which they were queued; a block that a block queues waits until the loop next
-  /// drains the queue [RLK-FAIR-51, RLK-FAIR-53, RLK-RUN-8]. The loop
-  /// releases a block right after it ran or, if it never ran, when the loop ends; no lock is held then [RLK-END-1,
-  /// RLK-END-6]. The call creates the mode if it does not exist.
+  /// Blocks run in the order in which they were queued; if a block queues another one, that waits until the loop next
+  /// drains the queue [RLK-FAIR-51, RLK-FAIR-53, RLK-RUN-8]. The loop releases a block right after it ran or, if it
+  /// never ran, when the loop ends; no lock is held then [RLK-END-1, RLK-END-6]. The call creates the mode if it does
+  /// not exist.
   /// - Parameters:
   ///   - mode: Nil, and no other mode: the default mode. `.common` stands for every mode that is common when the loop
-  ///     looks at the block.
+  ///     drains the queue.
   ///   - more: Further modes: the block runs once, in the first of all that runs.
-  ///   - block: Takes over what it captures. If the caller goes on using that, for instance a `Mutex`, write
-  ///     `{ @Sendable in … }`: then the compiler accepts what is `Sendable`.
+  ///   - block: Takes over what it captures. If the caller goes on using a captured value, for instance a `Mutex`,
+  ///     write `{ @Sendable in … }`: then the compiler accepts captures that are `Sendable`.
   ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread,
   ///     with no lock held [RLK-DROP-1, RLK-DROP-3]. Not called if this call throws, nor in a child of fork(2).
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No.
@@ -58,7 +58,7 @@ extension RunLoop {
     try append(consume block, in: modes)
   }
 
-  /// Inlined, since it is measured; `mode` is the default mode if it is nil.
+  /// Inlined, since posting is measured. Nil stands for the default mode.
   @inline(__always)
   private func append(_ block: consuming @escaping () -> Void, inOne mode: Mode?) throws(RunLoopError) {
     guard isInThisProcess else { throw .forked }

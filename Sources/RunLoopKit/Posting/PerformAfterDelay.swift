@@ -2,9 +2,9 @@ extension RunLoop {
   /// Runs `block` once on the loop's thread, after a delay, when the loop runs in the mode.
   ///
   /// The loop uses a one-shot timer of the mode, which keeps the mode from being empty and is late if the loop is busy
-  /// or runs in other modes. Blocks of equal dates run in the order of the calls. Even with a delay of zero the block
-  /// never runs inside this call, but when the loop next fires timers; if a timer, a port or a block at the end of a
-  /// pass makes the call, that is in the next pass.
+  /// or runs in other modes. Blocks of equal dates run in the order of the calls. The block never runs inside this
+  /// call, but when the loop next fires timers, even with a delay of zero. If a timer, a port or a block at the end of
+  /// a pass makes the call, that is in the next pass.
   /// - Parameters:
   ///   - delay: From now; zero or less: as soon as the loop fires timers [RLK-VALUE-2].
   ///   - tolerance: How much later the block may run, so that wakes can be shared; zero or less: not at all. Nil: the
@@ -13,11 +13,11 @@ extension RunLoop {
   ///     default mode. `.common` stands for all common modes.
   ///   - target: Retained until the block has run or is cancelled; `cancelPerforms(target:key:)` finds the block by it.
   ///   - key: Distinguishes the performs of one target.
-  ///   - block: Released, like the target, right after it ran: on the loop's thread, with no lock held; else on the
-  ///     thread that cancels it, or when the loop ends [RLK-DELAY-4, RLK-DELAY-5].
+  ///   - block: Released, like the target, right after it ran, on the loop's thread; else by the thread that cancels
+  ///     it, or when the loop ends. No lock is held then [RLK-DELAY-4, RLK-DELAY-5].
   ///   - onDrop: Called once, instead of the block, if the block will never run: it was cancelled, its timer was
-  ///     invalidated, or removed and released, or the loop has ended [RLK-DROP-2]. Called on the thread that does that,
-  ///     with no lock held; not if this call throws, nor in a child of fork(2).
+  ///     invalidated, or removed and released, or the loop has ended [RLK-DROP-2]. The thread that does one of these
+  ///     calls it, with no lock held. Not called if this call throws, nor in a child of fork(2).
   /// - Returns: A handle that can cancel the block. The block does not need it.
   /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.system` if there is no memory for the timer in one of the
   ///   modes. The block will not run then [RLK-DELAY-8].
@@ -73,17 +73,17 @@ extension RunLoop {
       try add(timer, to: modes.first)
       for mode in modes.several.dropFirst() { try add(timer, to: mode) }
     } catch {
-      // One of its modes may have run it meanwhile, or it was dropped and its poster has learned that: then it was
-      // accepted.
+      // One of the modes may have run the block meanwhile, or the block was dropped and `onDrop` called. Then it was
+      // accepted, and the call must not throw.
       if performed.refuse() || (!performed.hasBegun && !tellsDrop) { throw error }
     }
   }
 
   /// Cancels the delayed performs of a target: all of them, or those with the key [RLK-DELAY-1].
   ///
-  /// - Returns: How many blocks will not run because of this call. Called on the loop's own thread, nothing of the
-  ///   target's runs afterwards; on another thread one that has begun is not counted, and runs to its end [RLK-DELAY-3,
-  ///   RLK-DELAY-6].
+  /// - Returns: How many blocks will not run because of this call. If the loop's own thread calls it, none of these
+  ///   blocks runs afterwards. If another thread calls it, a block that has begun is not counted, and runs to its end
+  ///   [RLK-DELAY-3, RLK-DELAY-6].
   /// - Thread: Any. The blocks are released here, with no lock held.
   /// - Blocks: No.
   /// - Complexity: O(performs of the target).
@@ -99,7 +99,7 @@ extension RunLoop {
 
 extension RunLoop.Local {
   /// As `RunLoop.perform(after:tolerance:in:target:key:block:onDrop:)`. The loop releases block and target on this
-  /// thread, also if another thread cancels the perform: then after the next callout here [RLK-LOCAL-2].
+  /// thread. If another thread cancels the perform, it does so after the next callout here [RLK-LOCAL-2].
   /// - Parameters:
   ///   - delay: From now; zero or less: as soon as the loop fires timers.
   ///   - tolerance: How much later the block may run, so that wakes can be shared; zero or less: not at all. Nil: the
@@ -116,7 +116,7 @@ extension RunLoop.Local {
     key: (any Hashable & Sendable)? = nil, block: @escaping () -> Void
   ) throws -> RunLoop.DelayedPerform {
     try loop.checkUsable()
-    // The timer alone holds block and target: items release their closures on the thread that they belong to.
+    // Only the timer holds block and target, since an item releases its closure on the thread that it belongs to.
     let performed = RunLoop.DelayedPerform(
       RunLoop.DelayedPerform.Pending(
         loop: loop, target: nil, key: key.map { AnyHashable($0) }, block: {}, onDrop: nil),

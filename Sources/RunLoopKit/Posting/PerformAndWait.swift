@@ -5,13 +5,13 @@ extension RunLoop {
   ///
   /// On the loop's own thread the block runs at once, whatever the mode [RLK-WAIT-1]. Elsewhere it runs among the
   /// loop's blocks and counts as a source, as by `performAsSource(in:block:onDrop:)`; the calling thread sleeps
-  /// meanwhile, and its own loop, if it has one, serves nothing [RLK-WAIT-2, RLK-PERFORM-1]. Two threads that wait for
-  /// each other's loops in this way wait for ever, unless one has given a timeout [RLK-WAIT-7].
+  /// meanwhile, and its own loop, if it has one, serves nothing [RLK-WAIT-2, RLK-PERFORM-1]. If two threads wait for
+  /// each other's loops in this way, both wait for ever, unless one has given a timeout [RLK-WAIT-7].
   /// - Parameters:
   ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. A loop that runs
   ///     in none of them never runs the block.
-  ///   - timeout: How long the call waits for the block to begin; zero or less: it must run at once. Nil: no limit.
-  ///   - block: May use what is the caller's, since the caller waits [RLK-WAIT-3]. It must return: a thread that ends
+  ///   - timeout: How long the call waits for the block to begin. Zero or less: it must begin at once. Nil: no limit.
+  ///   - block: May use the caller's variables, since the caller waits [RLK-WAIT-3]. It must return: a thread that ends
   ///     inside it ends the process with a message, since the caller would wait for ever [RLK-END-4].
   /// - Returns: What the block returned.
   /// - Throws: What the block has thrown, which leaves the loop's run alone: only the caller receives it [RLK-WAIT-11].
@@ -41,18 +41,19 @@ extension RunLoop {
     let answer = try withoutActuallyEscaping(block) { block in
       var result: Result<R, E>?
       let call = AwaitedCall { result = Result { () throws(E) in try block() } }
-      // Nothing else holds the closure when this returns, whatever became of the call.
+      // When this returns, nothing else holds the closure, on whichever way the call ended.
       defer { call.forgetBlock() }
       try queue(call, modes)
       try finish(call, deadline)
-      // `finish` returns only when the block has run to its end, else it throws; what it wrote is seen by its release.
+      // `finish` returns only if the block has run to its end, and throws otherwise. The ticket makes what the block
+      // wrote visible.
       return result.unsafelyUnwrapped
     }
     return try answer.get()
   }
 
-  /// As `performAndWait(in:timeout:block:)`, for a function that an exception or longjmp(3) may leave: nothing of the
-  /// closure is the caller's. `ECANCELED` then [RLK-LEFT-8].
+  /// As `performAndWait(in:timeout:block:)`, for a function that an exception or longjmp(3) may leave. So the closure
+  /// uses none of the caller's variables. Throws `ECANCELED` if the function was left [RLK-LEFT-8].
   package func performAndWait(
     in mode: Mode, timeout: Duration?, leaving block: @escaping () -> Void
   ) throws(RunLoopError) {
@@ -65,7 +66,7 @@ extension RunLoop {
     try finish(call, deadline)
   }
 
-  /// As `append` of Perform.swift, with a ticket by which it can be withdrawn.
+  /// Queues the call with a ticket, by which it can be withdrawn, and wakes the loop.
   func queue(_ call: AwaitedCall, _ modes: NamedModes) throws(RunLoopError) {
     lock.lock()
     guard !hasEnded else {
@@ -89,7 +90,7 @@ extension RunLoop {
         removeBlock(call.ticket)
         throw .timedOut
       }
-      outcome = call.ticket.wait(.never)  // it has begun in the last moment, or the loop has ended
+      outcome = call.ticket.wait(.never)  // it has begun just now, or the loop has ended
     }
     switch outcome {
     case .lost: throw endedError
@@ -98,7 +99,7 @@ extension RunLoop {
     }
   }
 
-  /// A withdrawn block, unless a drain has it: that one drops it.
+  /// Removes a withdrawn block from the queue. If a drain has the block, that drain drops it.
   func removeBlock(_ ticket: BlockTicket) {
     let removed = lock.withLock { () -> QueuedBlock? in
       let removed = state.blocks.remove(ticket)

@@ -3,14 +3,14 @@ internal import Synchronization
 extension RunLoop {
   /// Runs `block` once on the loop's thread, in the next pass of the mode, and counts as a source that was handled.
   ///
-  /// It wakes the loop; a run that shall return after a source was handled returns after the block [RLK-PERFORM-2]. The
-  /// block runs among the loop's blocks, in the order of queueing, and keeps its modes from being empty until it has
-  /// run [RLK-PERFORM-5]. If a block before it runs the loop, and was queued before that run began, it runs after that
-  /// run. In a run that returns after a source, the signalled sources that are ready at the same moment stay signalled
-  /// for the next run.
+  /// The call wakes the loop. A run that is to return after a source was handled returns after the block
+  /// [RLK-PERFORM-2]. The block runs among the loop's blocks, in the order of queueing, and keeps its modes from being
+  /// empty until it has run [RLK-PERFORM-5]. If an earlier block runs the loop, a block that was queued before that run
+  /// began runs after it. In a run that returns after a source, the signalled sources that are ready at the same moment
+  /// stay signalled for the next run.
   /// - Parameters:
   ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. `.common` stands
-  ///     for every mode that is common when the loop looks at the block.
+  ///     for every mode that is common when the loop drains the queue.
   ///   - block: Released right after it ran, or when the loop ends; with no lock held.
   ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread,
   ///     with no lock held. Not called if this call throws, nor in a child of fork(2).
@@ -46,15 +46,15 @@ extension RunLoop {
     }
   }
 
-  /// As `enqueue(in:_:block:)`, and counts as a source; a block that is refused stays with the caller.
+  /// As `enqueue(in:_:block:)`, but the block counts as a source. If the call throws, the block stays with the caller.
   func enqueueAsSource(in mode: Mode, taking block: inout HeldBlock?) throws(RunLoopError) {
     guard isInThisProcess else { throw .forked }
     lock.lock()
     defer { lock.unlock() }
     guard !hasEnded else { throw endedError }
     let mode = state.makeMode(mode)
-    // Nothing of it stays here: it is to be released where it runs. The caller has put a block in; it is still there,
-    // because each refusal above throws.
+    // Take the block, so that it is released where it runs. It is there: the caller has put it in, and each refusal
+    // above throws.
     let body = block.take().unsafelyUnwrapped.body
     let performed = { [self] in
       noteSourcePerform()
@@ -64,6 +64,6 @@ extension RunLoop {
     queuedBlocks.store(1, ordering: .releasing)
   }
 
-  /// A perform that counts as a source begins. [loop]
+  /// Called when a block begins that counts as a source. - Thread: The loop's own.
   func noteSourcePerform() { innermostRun.notePerform() }
 }

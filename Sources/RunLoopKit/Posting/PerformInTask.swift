@@ -1,15 +1,15 @@
 extension RunLoop {
   /// Runs `block` on the loop's thread, in the next pass of the mode, and suspends the task until it has run.
   ///
-  /// The twin of the call that blocks its thread. If the task runs on the loop's own thread, as the functions of a
-  /// pinned actor do, the block runs at once, whatever the mode [RLK-ASYNC-1]. Elsewhere it runs among the loop's
-  /// blocks and counts as a source. The task goes on with whatever comes first: the block's end, its cancellation, the
-  /// time limit, the end of the loop [RLK-ASYNC-2].
+  /// The counterpart of the `performAndWait` that blocks its thread. If the task runs on the loop's own thread, as the
+  /// functions of a pinned actor do, the block runs at once, whatever the mode [RLK-ASYNC-1]. Elsewhere it runs among
+  /// the loop's blocks and counts as a source. The task continues with what comes first: the block's end, its
+  /// cancellation, the time limit, the end of the loop [RLK-ASYNC-2].
   /// - Parameters:
   ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. A loop that runs
   ///     in none of them never runs the block.
-  ///   - timeout: How long the block may wait for its turn; zero or less: it is withdrawn unless it has
-  ///     begun. Nil: no limit.
+  ///   - timeout: How long the block may wait for its turn. Zero or less: it is withdrawn unless it has begun. Nil: no
+  ///     limit.
   ///   - block: Called once, on the loop's thread. It must return: a thread that ends inside it ends the process with a
   ///     message, since the task would wait for ever. Released before the task goes on [RLK-ASYNC-3].
   /// - Returns: What the block returned.
@@ -56,7 +56,7 @@ extension RunLoop {
   ///   - tolerance: How much later the block may run, so that wakes can be shared.
   ///   - mode: `.common` stands for all common modes.
   ///   - block: Called once, on the loop's thread; released after it ran, or when the task is cancelled. It must
-  ///     return, as that of the other form [RLK-ASYNC-10].
+  ///     return, as with the other form [RLK-ASYNC-10].
   /// - Returns: What the block returned.
   /// - Throws: What the block has thrown; `CancellationError` if the task was cancelled before the block began; a
   ///   `RunLoopError` as the other form, `.system`, and `.invalidItem` if other code invalidates or removes the timer.
@@ -71,7 +71,7 @@ extension RunLoop {
         after: delay, tolerance: tolerance, in: mode,
         block: { [self] in callAwaited(DelayedCallOnStack(task)) { task.settle(held.call()) } },
         onDrop: { [self] in task.lose(hasEnded ? endedError : .invalidItem("the timer of a delayed block")) })
-      // A block that is cancelled tells so.
+      // False: cancelling calls `onDrop`, which ends the wait.
       return {
         performed.cancel()
         return false
@@ -88,14 +88,14 @@ private final class DelayedCallOnStack<R: Sendable>: CallOnStack {
   override func isLeft() { task.settle(.failure(RunLoopError.blockLeft)) }
 }
 
-/// A block that is called at most once, by whoever has its turn, and is released by that.
+/// A block that is called at most once. The call releases it.
 private final class HeldCall<R: Sendable>: @unchecked Sendable {
   private var body: (() throws -> R)?
 
   init(_ body: sending @escaping () throws -> R) { self.body = body }
 
   func call() -> Result<R, any Error> {
-    // Its turn comes once: whoever runs it has taken it from the queue.
+    // The block is there: a queued block or a timer calls this once.
     let body = self.body.take().unsafelyUnwrapped
     return Result { try body() }
   }

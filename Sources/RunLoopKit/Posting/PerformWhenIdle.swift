@@ -3,12 +3,11 @@ extension RunLoop {
   /// [RLK-IDLE-5].
   ///
   /// Each quiet pass runs one block, in the order in which they were queued, so that the loop serves what arrives in
-  /// between first. What an idle block queues for idle waits until something else has woken the loop: work that queues
-  /// itself again runs once each time the loop has become quiet, and the loop sleeps in between. Idle blocks do not
-  /// keep a run going.
+  /// between first. If an idle block queues another idle block, that waits until something else has woken the loop. So
+  /// work that queues itself again runs once each time the loop becomes quiet, and the loop sleeps in between. Idle
+  /// blocks do not keep a run going.
   /// - Parameters:
-  ///   - mode: Work for the default mode waits while the loop runs in the tracking mode; `.common` stands for all
-  ///     common modes.
+  ///   - mode: The block waits while the loop runs in other modes. `.common` stands for all common modes.
   ///   - block: Released right after it ran or, if it never ran, when the loop ends: on its thread, with no lock held
   ///     [RLK-IDLE-1, RLK-IDLE-2].
   ///   - onDrop: Called once, instead of the block, if the loop ends first: on its thread, with no lock held
@@ -34,16 +33,16 @@ extension RunLoop {
     let made = lock.withLock { hasEnded ? nil : state.makeExtras().idleWork(for: mode) }
     guard let work = made else { throw endedError }
     try add(work.observer, to: mode)
-    // The loop may have ended since, and would not look at the queue any more.
+    // The loop may have ended since, and would not run the queue any more.
     guard let place = work.queue.append(consume block, isFromLoop: isCurrent) else { throw endedError }
     if place == .next { wakeUp() }
   }
 
-  /// Nothing is ready, due or queued. Before a wait, on the loop's own thread.
+  /// Whether nothing is ready, due or queued. Called before a wait. - Thread: The loop's own.
   var isQuiet: Bool {
     guard !stops.isQuitting else { return false }
     guard let mode = lock.withLock({ state.currentMode }) else { return true }
-    // The mode runs: it has a set.
+    // The mode runs, so it has a set.
     if mode.ports.set!.hasBatch || mode.hasMessages(on: self) || mode.ports.set!.isReadable { return false }
     return lock.withLock {
       !state.hasBlocks(for: mode) && !mode.timers.isDue(soft: false)

@@ -1,7 +1,7 @@
-/// A block, and a closure that learns if the block will never run. Once it is queued, only the closure that runs it
-/// holds it: if that is released without having run, `onDrop` is called.
+/// A block, and a closure that is called if the block will never run. Once this is queued, only the queued closure
+/// holds it: if that is released without having run, the deinitialiser calls `onDrop`.
 final class PostedBlock: @unchecked Sendable {
-  /// Until its turn; guarded by that there is one.
+  /// Set until the block runs. Only its single runner reads it, so no lock.
   private var block: HeldBlock?
   private var onDrop: (@Sendable () -> Void)?
   private let forkGeneration = Kernel.forkGeneration
@@ -11,14 +11,14 @@ final class PostedBlock: @unchecked Sendable {
     self.onDrop = onDrop
   }
 
-  /// [loop]
+  /// - Thread: The loop's own.
   func run() {
     onDrop = nil
     let block = self.block.take()
     block?.body()
   }
 
-  /// The poster learns of it by an error.
+  /// Called if the loop refuses the block: the poster gets an error instead of `onDrop`.
   func isRefused() { onDrop = nil }
 
   deinit {
@@ -28,7 +28,8 @@ final class PostedBlock: @unchecked Sendable {
   }
 }
 
-/// A block in a struct: moved into an array or an optional by itself, the compiler (6.3) releases it once too often.
+/// A block in a struct. The compiler (6.3) releases a bare closure once too often when it moves into an array or an
+/// optional.
 struct HeldBlock {
   let body: () -> Void
 }

@@ -1,4 +1,4 @@
-/// A block, and the modes of which the first to come runs it.
+/// A block and its modes. The first of the modes that runs performs it.
 struct QueuedBlock {
   let mode: ModePointer
   /// The further modes of a block that has several.
@@ -8,7 +8,7 @@ struct QueuedBlock {
   final class OtherModes {
     /// Each once, and without the first mode.
     let modes: [ModePointer]
-    /// Of a block that a thread waits for.
+    /// Set if a thread or a task waits for the block.
     let ticket: BlockTicket?
 
     init?(_ modes: [ModePointer], besides first: ModePointer, ticket: BlockTicket? = nil) {

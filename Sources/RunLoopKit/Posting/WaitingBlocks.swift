@@ -1,16 +1,16 @@
-/// Blocks that a drain has passed by, because they are for other modes: in lists by mode, so that a drain looks only at
-/// those of its own mode. The queue owns the object, and uses it under the loop's lock, until it hands the object to a
-/// drain, which uses it on the loop's thread.
+/// Blocks that a drain has passed by, because they are for other modes. They are in lists by mode, so that a drain
+/// reads only those of its mode. The queue owns the object and uses it under the loop's lock, or has handed it over to
+/// a drain, which uses it on the loop's thread.
 final class WaitingBlocks {
   private var lists: [ModePointer: List] = [:]
   private var lastNumber: UInt64 = 0
   private(set) var count = 0
 
-  /// In the list of each of its modes.
+  /// A block. Each of its modes has the entry in its list.
   private final class Entry {
-    /// In the order of queueing.
+    /// Grows in the order of queueing.
     let number: UInt64
-    /// Nil once it was taken, by whichever mode.
+    /// Nil once a mode has taken the block.
     var block: QueuedBlock?
 
     init(_ number: UInt64, _ block: QueuedBlock) { (self.number, self.block) = (number, block) }
@@ -19,12 +19,12 @@ final class WaitingBlocks {
   private struct List {
     /// By growing numbers.
     var entries: ContiguousArray<Entry> = []
-    /// How many of them were taken: never more than half, so that a look costs no more than what it finds.
+    /// How many of the entries were taken. Never more than half, so that a search skips no more entries than it finds.
     private var takenCount = 0
 
     var count: Int { entries.count - takenCount }
 
-    /// The first one behind the number that was not taken.
+    /// The first entry behind `number` that was not taken.
     func first(behind number: UInt64) -> Entry? {
       var (low, high) = (0, entries.count)
       while low < high {
@@ -42,7 +42,7 @@ final class WaitingBlocks {
     }
   }
 
-  /// Behind all others.
+  /// Adds a block behind all others.
   func append(_ block: QueuedBlock) {
     lastNumber += 1
     count += 1
@@ -50,8 +50,8 @@ final class WaitingBlocks {
     block.forEachMode { lists[$0, default: List()].entries.append(entry) }
   }
 
-  /// The next block of the mode, or of the common modes if `common` is given, behind the one with the number, which
-  /// becomes its own.
+  /// Takes the next block behind `number` for the mode, or for the common modes if `common` is given. Sets `number` to
+  /// that block's.
   func takeNext(for mode: ModePointer, orFor common: ModePointer?, behind number: inout UInt64) -> QueuedBlock? {
     var next = lists[mode]?.first(behind: number)
     if let common, let shared = lists[common]?.first(behind: number), shared.number < next?.number ?? .max {
@@ -70,12 +70,12 @@ final class WaitingBlocks {
     return nil
   }
 
-  /// Those of `later`, behind all others.
+  /// Takes all blocks out of `later`, and adds them behind all others.
   func append(contentsOf later: WaitingBlocks) {
     for entry in later.inOrder { if let block = later.take(entry) { append(block) } }
   }
 
-  /// How many name the mode, for each that any names.
+  /// Calls `body` with each mode that a block names, and with the number of its blocks.
   func forEachCount(_ body: (ModePointer, Int) -> Void) { for (mode, list) in lists { body(mode, list.count) } }
 
   private func take(_ entry: Entry) -> QueuedBlock? {
@@ -88,11 +88,11 @@ final class WaitingBlocks {
     return block
   }
 
-  /// Each once, though it may be in several lists.
+  /// Each entry once, though it may be in several lists.
   private var inOrder: [Entry] {
     lists.flatMap { mode, list in list.entries.filter { $0.block?.mode == mode } }.sorted { $0.number < $1.number }
   }
 
-  // The blocks go in the order of queueing.
+  // Releases the blocks in the order of queueing.
   deinit { for entry in inOrder { entry.block = nil } }
 }
