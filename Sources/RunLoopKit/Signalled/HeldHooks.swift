@@ -1,11 +1,11 @@
 internal import Synchronization
 
 extension RunLoop.Source {
-  /// Few sources have hooks.
+  /// The hooks of a source, and the number that equal sources share. Few sources have one.
   final class HeldHooks: @unchecked Sendable {
     private let schedule: (@Sendable (RunLoop, RunLoop.Mode) -> Void)?
     private let cancel: (@Sendable (RunLoop, RunLoop.Mode) -> Void)?
-    /// Nil: equality is identity.
+    /// Nil: the source equals only itself.
     let identity: AnyHashable?
     let hasIdentity: Bool
     /// 0: not known yet. The number is known after the hash.
@@ -24,7 +24,7 @@ extension RunLoop.Source {
       SourceIdentities.forget(ObjectIdentifier(self), hash: knownHash.load(ordering: .relaxed))
     }
 
-    /// Of the sources that count as this one (rule 28); 0: only itself does.
+    /// The number that equal sources share (rule 28); 0: the source equals only itself.
     @inline(__always)
     func number(order: Int) -> UInt {
       let known = knownNumber.load(ordering: .relaxed)
@@ -41,7 +41,8 @@ extension RunLoop.Source {
       return number
     }
 
-    /// Of the identity and the order. The first answer counts: by that one the source is found again.
+    /// The hash value of identity and order. The first one counts, even if the user's code returns another later, since
+    /// the source is found again by it.
     private func hash(of identity: AnyHashable, order: Int) -> Int {
       let known = knownHash.load(ordering: .relaxed)
       guard known == 0 else { return known }
@@ -53,12 +54,12 @@ extension RunLoop.Source {
       return isFirst ? hash : original
     }
 
-    /// It has entered the mode; with no lock held.
+    /// Called when the source has entered the mode, with no lock held.
     func entered(_ mode: RunLoop.Mode, of loop: RunLoop) {
       if let schedule { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_HOOK_OF_A_SOURCE__(schedule, loop, mode) }
     }
 
-    /// It has left the mode; with no lock held.
+    /// Called when the source has left the mode, with no lock held.
     func left(_ mode: RunLoop.Mode, of loop: RunLoop) {
       if let cancel { __RUNLOOPKIT_IS_CALLING_OUT_TO_A_HOOK_OF_A_SOURCE__(cancel, loop, mode) }
     }

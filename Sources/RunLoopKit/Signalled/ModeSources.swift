@@ -4,7 +4,7 @@ internal import Synchronization
 struct ModeSources: ~Copyable {
   private(set) var row: ContiguousArray<Entry> = []
   private let count = Atomic<Int>(0)
-  /// Those whose equality is more than identity, by their number: one of each (rule 28).
+  /// The sources with an identity of their own, by number. Of equal sources only one is a member (rule 28).
   private var byNumber: [UInt: RunLoop.Source] = [:]
 
   struct Entry {
@@ -12,7 +12,7 @@ struct ModeSources: ~Copyable {
     let stamp: UInt64
   }
 
-  /// Which of them are signalled.
+  /// Which sources are signalled. `one`: its index in `row`.
   enum Signalled {
     case none
     case one(Int)
@@ -27,7 +27,7 @@ struct ModeSources: ~Copyable {
   var signalled: Signalled {
     var found = Signalled.none
     for index in 0..<row.count {
-      // Under the lock: it stays in the row.
+      // Under the lock the source stays in the row, so no reference count is needed.
       let source = Unmanaged.passUnretained(row[index].source)
       guard source._withUnsafeGuaranteedRef({ $0.isSignalled }) else { continue }
       if case .one = found { return .several }
@@ -44,10 +44,11 @@ struct ModeSources: ~Copyable {
     count.store(row.count, ordering: .releasing)
   }
 
-  /// The one that counts as the source: itself or another one.
+  /// The member that equals the source: the source itself or another one.
   func member(equalTo source: RunLoop.Source) -> RunLoop.Source? { byNumber[source.identityNumber] }
 
-  /// The one that was inserted with the stamp; false if it is none of them. The caller holds it.
+  /// Removes the source that was inserted with the stamp. Returns false if there is none. The caller retains the
+  /// source.
   mutating func remove(stamp: UInt64) -> Bool {
     var (low, high) = (0, row.count)  // by growing stamps
     while low < high {

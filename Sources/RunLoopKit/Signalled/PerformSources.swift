@@ -1,8 +1,8 @@
 internal import Synchronization
 
 extension ModePointer {
-  /// Rules 23-25: the signalled members are collected and performed in order; true if any was (A3). With `onlyOne` the
-  /// rest stays signalled.
+  /// Collects the signalled sources of the mode, and performs them in order (rules 23-25). Returns true if it has
+  /// performed one (A3). With `onlyOne` it performs one, and the rest stays signalled.
   @inline(__always)
   func performSources(onlyOne: Bool, on loop: RunLoop) -> Bool {
     guard !sources.isEmpty else { return false }
@@ -19,7 +19,8 @@ extension ModePointer {
     }
   }
 
-  /// Collected and taken in one: nothing comes between. Gives the lock up.
+  /// Performs the only signalled source. Its signal is taken under the lock under which it was found. Called with the
+  /// lock held, and releases it.
   @inline(never)
   private func performSource(at index: Int, on loop: RunLoop) -> Bool {
     let source = sources.row[index].source
@@ -58,7 +59,8 @@ extension ModePointer {
     return hasPerformed
   }
 
-  /// One by one: the last reference to a source may go, and its context's release may run this loop.
+  /// Removes the collected sources one by one: the last reference to a source may end here, and the release of its
+  /// context may run this loop.
   private func removeCollectedSources(from base: Int, on loop: RunLoop) {
     while loop.owner.collectedSources.count > base {
       let last = loop.owner.collectedSources.removeLast()
@@ -70,7 +72,7 @@ extension ModePointer {
     loop.lock.withLock {
       for entry in sources.row {
         let stamp = entry.source.signalStamp
-        // Asked behind the stamp: a signal that another thread gives after the stop is not collected.
+        // Read after the stamp, so that a signal that another thread gives after the stop is not collected.
         guard stamp != 0, !loop.stops.isQuitting else { continue }
         loop.owner.collectedSources.append(
           OwnerState.CollectedSource(source: entry.source, signalStamp: stamp, memberStamp: entry.stamp))
@@ -86,7 +88,8 @@ extension ModePointer {
     return end
   }
 
-  /// Cleared directly before the callout (rule 22), unless the source has left the mode meanwhile.
+  /// Clears the signal directly before the callout (rule 22). Returns false if the source has left the mode, or its
+  /// signal was cleared, meanwhile.
   private func takeSignal(of collected: OwnerState.CollectedSource, on loop: RunLoop) -> Bool {
     loop.lock.withLock {
       guard collected.source.token(in: self) == collected.memberStamp, collected.source.takeSignal() else {

@@ -7,22 +7,22 @@ extension RunLoop {
   /// Signalling does not wake: `signal()`, then `wakeUp()`. May be in several loops; one signal is performed once
   /// [RLK-END-8]. Source: `CFRunLoopSourceRef` with a version 0 context.
   public final class Source: Item, @unchecked Sendable {
-    /// Called when the source becomes, or ceases to be, a member of a mode, what makes two sources equal, and what the
-    /// source is for.
+    /// What the loop calls when the source enters or leaves a mode, what makes two sources equal, and what the source
+    /// is for.
     public struct Hooks: Sendable {
-      /// Per loop and mode, on the thread that added it, with no lock held.
+      /// Called for each loop and mode that the source enters, on the thread that added it, with no lock held.
       public var schedule: (@Sendable (RunLoop, Mode) -> Void)?
-      /// Per loop and mode, on the thread that removed or invalidated it, or whose loop ends.
+      /// Called for each loop and mode that the source leaves, on the thread that removed or invalidated it, or whose
+      /// loop ends.
       public var cancel: (@Sendable (RunLoop, Mode) -> Void)?
-      /// Sources with equal identity and equal order are one member of a mode [RLK-ADD-5]. Nil: the object itself.
-      /// `==` may be called with the identity of a source of another loop, or of none.
-      /// Hashed and compared once, before the source is first added, removed or looked for, with no lock held
-      /// [RLK-ADD-12]: with those that have the same hash value only, so that the cost does not grow with the number of
-      /// sources [RLK-ADD-13].
+      /// Sources with equal identity and equal order are one member of a mode [RLK-ADD-5]. Nil: a source equals only
+      /// itself. The identity is hashed and compared once, with no lock held, before the source is first added, removed
+      /// or searched for [RLK-ADD-12]. It is compared with identities of the same hash value only, so that the cost
+      /// does not grow with the number of sources [RLK-ADD-13]. Their sources may be in other loops, or in none.
       public var identity: (any Hashable & Sendable)?
-      /// What the source is for, in place of the info pointer of the C model: kept until the source is destroyed, also
-      /// when it is invalid before [RLK-LIFE-6]. Its words (`String(describing:)`) are in the source's description, and
-      /// are asked for with no lock held [RLK-TEXT-6].
+      /// What the source is for, in place of the info pointer of the C model. It is kept until the source is destroyed,
+      /// even if the source is invalidated before [RLK-LIFE-6]. The source's description contains its text
+      /// (`String(describing:)`), which is made with no lock held [RLK-TEXT-6].
       public var context: (any Sendable)?
 
       /// No hooks, no context, and no equality but identity.
@@ -31,7 +31,8 @@ extension RunLoop {
 
     @exclusivity(unchecked) final var body: Body
     let heldHooks: HeldHooks?
-    /// 0: not signalled; else when it was signalled first, as a number that grows.
+    /// 0: not signalled. Otherwise a number that grows from signal to signal, so that it orders sources by their first
+    /// signals.
     private let signalled = Atomic<UInt64>(0)
     private static let clock = Atomic<UInt64>(0)
 
@@ -59,7 +60,7 @@ extension RunLoop {
 
     override var hooksOfKind: HeldHooks? { heldHooks }
 
-    /// True if its equality is more than identity.
+    /// Whether other sources can equal this one.
     var hasIdentity: Bool { heldHooks?.hasIdentity ?? false }
 
     /// Marks the source. It stays marked until it is performed or invalidated, whatever modes it enters and leaves.
@@ -68,7 +69,8 @@ extension RunLoop {
     /// - Thread: Any. - Blocks: No; lock-free. - SeeAlso: `CFRunLoopSourceSignal`.
     public func signal() {
       guard isValid else { return }
-      // Writes also where it changes nothing: who takes the mark has then seen what every signaller published before.
+      // The exchange writes even if it changes nothing, so that the thread that takes the mark sees what each signaller
+      // has published before.
       var seen = signalled.load(ordering: .relaxed)
       while true {
         let stamp = seen != 0 ? seen : Source.clock.wrappingAdd(1, ordering: .relaxed).newValue
@@ -87,14 +89,14 @@ extension RunLoop {
       return stamp != 0 && isValid ? stamp : 0
     }
 
-    /// Clears the mark; true if this call did it, which is how one signal is performed by one loop.
+    /// Clears the mark. Returns true if this call did that: so only one loop performs a signal.
     func takeSignal() -> Bool {
       guard isValid else { return false }
       return signalled.exchange(0, ordering: .sequentiallyConsistent) != 0
     }
 
-    /// Which sources count as this one: those of the same number; 0: none. Asked for first with no lock held: user code
-    /// is called then.
+    /// The number that equal sources share; 0: no other source can equal this one. The first read calls user code, so
+    /// it happens with no lock held.
     var identityNumber: UInt { heldHooks?.number(order: order) ?? 0 }
 
     override func willLeave() { signalled.store(0, ordering: .sequentiallyConsistent) }

@@ -1,29 +1,29 @@
 internal import Synchronization
 
-/// Which sources count as one (rule 28): those that do have one number, for as long as any of them is there.
+/// Gives equal sources a common number (rule 28), for as long as one of them exists.
 ///
-/// An identity's `==` is user code. It is called before a source is first added, removed or looked for, with no lock
-/// held; from then on the number is compared, also under a loop's lock.
+/// An identity's `==` is user code. It is called with no lock held, before a source is first added, removed or searched
+/// for. From then on the numbers are compared, also under a loop's lock.
 final class SourceIdentities: ProcessWideObject {
   private let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
   /// By the hash of identity and order.
   private nonisolated(unsafe) var groups: [Int: [Group]] = [:]
 
-  /// Sources that equal each other.
+  /// Sources that equal each other, and their number.
   private struct Group {
     let number: UInt
     let order: Int
-    /// The identity of each source, which goes with that source: no group keeps it longer.
+    /// The identity of each source, by its `HeldHooks`. It is removed when that source is destroyed.
     var members: [ObjectIdentifier: AnyHashable]
   }
 
   struct Entry {
     let identity: AnyHashable
     let order: Int
-    /// Whose identity it is.
+    /// The `HeldHooks` with this identity.
     let owner: ObjectIdentifier
-    /// Odd: never the address of an item, by which one without an identity is known.
+    /// Odd, and so never the address of an item: an item without an identity is known by its address.
     var number: UInt = 0
 
     func equals(_ other: Entry) -> Bool {
@@ -36,17 +36,18 @@ final class SourceIdentities: ProcessWideObject {
   private static let table = ProcessWide<SourceIdentities>()
   private static let lastNumber = Atomic<UInt>(1)
 
-  /// The number of those that equal it; a new one if there are none. It stays until `forget`. With no lock held.
+  /// Enters an identity until `forget`, and returns the number of its equals, or a new one if there are none. Called
+  /// with no lock held.
   static func number(of new: Entry, hash: Int) -> UInt {
     while true {
       if let number = table.current(SourceIdentities.init).number(of: new, hash: hash) { return number }
     }
   }
 
-  /// Nil in the child of a comparison that has forked: the table there is another one.
+  /// Returns nil in the child of a comparison that has forked, since the child has another table.
   private func number(of new: Entry, hash: Int) -> UInt? {
     var new = new
-    /// By the groups' numbers.
+    /// Which groups equal the new identity, as far as they were compared, by their numbers.
     var compared: [UInt: Bool] = [:]
     while let other = lock.withLock({ enter(&new, hash, compared) }) {
       compared[other.number] = other.equals(new)
@@ -55,14 +56,16 @@ final class SourceIdentities: ProcessWideObject {
     return new.number
   }
 
-  /// Under the lock: gives it a number and enters it; or answers one that is to be compared with it before.
+  /// Gives the new entry a number and enters it, or returns an entry with which it must be compared first. Under the
+  /// lock.
   private func enter(_ new: inout Entry, _ hash: Int, _ compared: [UInt: Bool]) -> Entry? {
     if let other = choose(&new, groups[hash] ?? [], compared) { return other }
     insert(new, hash)
     return nil
   }
 
-  /// Its number, of the groups of its hash; or one that is to be compared with it before.
+  /// Gives the new entry its number, from the groups of the same hash, or returns an entry with which it must be
+  /// compared first.
   private func choose(_ new: inout Entry, _ likely: [Group], _ compared: [UInt: Bool]) -> Entry? {
     if let own = likely.first(where: { $0.members[new.owner] != nil }) {  // another thread has entered it meanwhile
       new.number = own.number
@@ -87,7 +90,7 @@ final class SourceIdentities: ProcessWideObject {
     }
   }
 
-  /// The source is gone, and its identity with it.
+  /// Called when a source is destroyed. Releases its identity, without the lock.
   static func forget(_ owner: ObjectIdentifier, hash: Int) {
     guard let table = table.existing else { return }
     let gone = table.lock.withLock { table.remove(owner, hash) }
@@ -104,7 +107,7 @@ final class SourceIdentities: ProcessWideObject {
 }
 
 extension RunLoop.Item {
-  /// Itself, if it is a source whose equality is more than identity.
+  /// The item, if it is a source that others can equal.
   @inline(__always)
   final var withIdentity: RunLoop.Source? {
     guard kind == .source else { return nil }
@@ -112,13 +115,13 @@ extension RunLoop.Item {
     return source.hasIdentity ? source : nil
   }
 
-  /// The same number for items that count as one. They are known (`RunLoop.learnsEquals(of:)`).
+  /// The same number for equal items. `RunLoop.learnsEquals(of:)` was called before.
   final var equality: UInt { withIdentity?.identityNumber ?? UInt(bitPattern: ObjectIdentifier(self)) }
 }
 
 extension RunLoop {
-  /// Finds out which sources count as the item, which is user code: with no lock held. False in a child of fork that
-  /// this code has made.
+  /// Finds out which sources equal the item. Called with no lock held, since it calls user code. Returns false in a
+  /// child of fork(2) that this code has made.
   @inline(__always)
   func learnsEquals(of item: Item) -> Bool {
     guard let source = item.withIdentity else { return true }
