@@ -6,12 +6,12 @@ extension RunLoop {
   ///
   /// A program neither subclasses it nor creates one.
   open class DescriptorItem: Item, @unchecked Sendable {
-    /// `RLC_` bits: interest in the lower half and the highest one, how it reports in between.
+    /// `RLC_` bits. The four lowest and the highest are the interest; those in between say how the core reports it.
     final let wanted: Atomic<UInt8>
-    /// Of a source of system events it is the source's own, for the loop alone.
+    /// The descriptor. That of a source of system events belongs to the source, and only the loop uses it.
     package final let descriptor: Int32
 
-    /// Of a descriptor that `check` lets pass.
+    /// The descriptor must have passed `check`.
     init(
       _ kind: Kind, fileDescriptor: Int32, interest: UInt32, order: Int, onlyHost: RunLoop?,
       descriptors: ItemDescriptors?
@@ -21,7 +21,7 @@ extension RunLoop {
       super.init(kind, order: order, onlyHost: onlyHost, descriptors: descriptors)
     }
 
-    /// Whether it is open, epoll_ctl(2) says when it is added.
+    /// Refuses negative numbers. Whether the descriptor is open, epoll_ctl(2) finds out when the item is added.
     @inline(__always)
     static func check(_ fileDescriptor: Int32) throws(RunLoopError) {
       if fileDescriptor < 0 { throw refusal(of: fileDescriptor) }

@@ -47,9 +47,9 @@ extension RunLoop {
       /// Urgent data: out-of-band data of a socket; what poll(2) calls POLLPRI of other files [RLK-PRESSURE-4].
       public static let priority = Readiness(rawValue: 128)
 
-      /// What a handler may wait for, or receives.
+      /// The bits that a handler may wait for, or receives.
       static let all: UInt32 = 0x8F
-      /// What it receives whatever its interest is.
+      /// The bits that a handler receives whatever its interest is.
       static let always: UInt32 = 0x0C
 
       /// The names of what is set.
@@ -74,7 +74,7 @@ extension RunLoop {
       /// Once; then the source is disarmed until `interest` is set, which its own handler may do [RLK-FD-7].
       case oneShot
 
-      /// As the core has it.
+      /// The bits of the core.
       var bits: UInt8 {
         switch self {
         case .level: 0
@@ -88,27 +88,27 @@ extension RunLoop {
     public enum Ownership: Sendable {
       /// The caller's: it must stay open while the source is a member of a mode.
       case borrowed
-      /// The source: it closes the descriptor once, when it was invalidated or is destroyed, is a member of no mode,
-      /// and a callout that ran has returned [RLK-FD-14, RLK-FD-15, RLK-FD-17, RLK-FD-24, RLK-REMOVE-9]. The end of its
+      /// The source. It closes the descriptor once: when it was invalidated or is destroyed, is a member of no mode,
+      /// and none of its callouts runs [RLK-FD-14, RLK-FD-15, RLK-FD-17, RLK-FD-24, RLK-REMOVE-9]. The end of its
       /// loop's thread removes it from its modes, which destroys it if it has no other reference; if its own callout
       /// has ended the thread, the source is invalidated [RLK-FD-16, RLK-END-11]. An initialiser that throws closes
-      /// nothing. If `add` throws, the source is still the descriptor's owner: it closes it when it is released, and
-      /// so does a method of `Local` that could not add it.
+      /// nothing. If `add` throws, the source still owns the descriptor, and closes it when it is released. A method of
+      /// `Local` that cannot add its source closes the descriptor, too.
       ///
-      /// Who hands a descriptor over promises that nobody but the source's callouts reads it, or a duplicate of it,
-      /// while the source is a member, and that nobody else closes it. Anybody may write. In return the loop believes
-      /// what it has found readable until it calls the source. For a borrowed descriptor it asks the kernel again
-      /// before each callout but the first one after a wait [RLK-FD-38].
+      /// To hand a descriptor over is a promise: while the source is a member, only its callouts read the descriptor or
+      /// a duplicate of it, and no other code closes it. Any code may write. In return the loop, when it has found the
+      /// descriptor readable, calls the source without asking the kernel again. For a borrowed descriptor it asks again
+      /// before each callout except the first after a wait [RLK-FD-38].
       ///
-      /// If somebody else does read it, the source may be called with nothing to read; it misses nothing. A read would
-      /// block then, so make the descriptor non-blocking. If somebody else closes it, the source may still be called
-      /// for what was found before [RLK-FD-39].
+      /// If other code does read it, the source may be called with nothing to read, but misses nothing. A read would
+      /// block then, so make the descriptor non-blocking. If other code closes it, the source may still be called for
+      /// what the loop had found before [RLK-FD-39].
       ///
-      /// The loop asks again where the source itself may have read meanwhile: if it is in several modes or loops,
-      /// shares its descriptor with another source of its mode, was added in its own callout, or if its interest was
-      /// set since its last event. It always asks about writing and about the end of the file [RLK-FD-40]; and about
-      /// what is neither a pipe nor a socket: its readiness may end without a read, as that of a timerfd that is set
-      /// anew [RLK-FD-41].
+      /// The loop asks again if the source itself may have read meanwhile: if it is in several modes or loops, shares
+      /// its descriptor with another source of its mode, was added in its own callout, or if its interest was set since
+      /// its last event. It always asks about writing and about the end of the file [RLK-FD-40]. It also asks about a
+      /// descriptor that is neither a pipe nor a socket: its readiness may end without a read, as that of a timerfd
+      /// that is set again [RLK-FD-41].
       case closesWhenInvalidated
     }
 
@@ -133,8 +133,8 @@ extension RunLoop {
     ///   - ownership: Whether the source closes the descriptor.
     ///   - unpollable: What becomes of a descriptor that the kernel cannot watch.
     ///   - order: Ignored: descriptors are served in the order of readiness.
-    ///   - limit: How often it may be called; nil: always. After a pause an edge-triggered source is called again if it
-    ///     is ready.
+    ///   - limit: How often the loop may call the source; nil: always. After a pause an edge-triggered source is called
+    ///     again if it is ready.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the descriptor is negative. One that is not open
     ///   (`EBADF`), and what cannot be waited for (`EPERM`), are refused by `add`; with `.alwaysReady` at once:
@@ -164,7 +164,7 @@ extension RunLoop {
         order: order, onlyHost: onlyHost, descriptors: descriptors, body)
     }
 
-    // Throws nothing once it holds the closure: that would cost it a count of references.
+    // Does not throw once it holds the closure, since that would cost a reference count.
     private init(
       _ fileDescriptor: Int32, interest: UInt32, order: Int, onlyHost: RunLoop?, descriptors: ItemDescriptors?,
       _ body: @escaping (FileDescriptorSource, Readiness) -> Void
@@ -185,17 +185,17 @@ extension RunLoop {
         owned: isOwned ? OwnedDescriptor(descriptor) : nil, standIn: standIn, limiter: limit.map { RateLimiter($0) })
     }
 
-    /// What it may receive at this moment.
+    /// What the source may receive now: its interest, hang-ups and errors.
     @inline(__always)
     var interestNow: UInt32 { UInt32(wanted.load(ordering: .relaxed)) & Readiness.all | Readiness.always }
 
     private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & Readiness.all }
 
     /// What the source waits for, besides hang-ups and errors. Setting it, also to the same value, re-arms a one-shot
-    /// source, and calls a source again if it has ended or is edge-triggered and ready. In its own callout it does
-    /// not report the end that the callout was called with, unless the interest has become larger [RLK-FD-42]. Takes
-    /// effect at once, also while a loop sleeps [RLK-FD-4, RLK-FD-33]. If the kernel refuses the change, the interest
-    /// stays as it was; `setInterest` throws then.
+    /// source, and calls a source again if it has ended or is edge-triggered and ready. If the source's own callout
+    /// sets it, the end that the callout was called with is not reported again, unless the interest has become larger
+    /// [RLK-FD-42]. Takes effect at once, also while a loop sleeps [RLK-FD-4, RLK-FD-33]. If the kernel refuses the
+    /// change, the interest stays as it was; `setInterest` throws then.
     ///
     /// - Complexity: One system call for each mode; none where nothing changes [RLK-FD-22].
     public var interest: Readiness {

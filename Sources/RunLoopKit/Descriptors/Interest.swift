@@ -1,5 +1,5 @@
 extension RunLoop {
-  /// A descriptor source has changed its interest.
+  /// Called when a descriptor source has changed its interest.
   func interestChanged(_ source: DescriptorItem) throws(RunLoopError) {
     guard isUsable else { return }
     let isServed = isCurrent && innermostRun.servedSource === source
@@ -10,7 +10,8 @@ extension RunLoop {
 }
 
 extension RunLoop.DescriptorItem {
-  /// Registers its interest in all its modes of the loop. `isServed`: in its own callout.
+  /// Registers the source's interest in each of its modes of the loop. `isServed`: the call comes from the source's own
+  /// callout.
   final func registerInterest(on loop: RunLoop, isServed: Bool) throws(RunLoopError) {
     var failure: RunLoopError?
     withLinks { links in
@@ -20,7 +21,7 @@ extension RunLoop.DescriptorItem {
             registration.interest, token: link.token, of: registration.fileDescriptor, isServed: isServed)
         } catch {
           failure = error
-          if link.mode?.ports.set?.hasUnwatched == true { loop.kick() }  // others on the number
+          if link.mode?.ports.set?.hasUnwatched == true { loop.kick() }  // for sources that share the descriptor
         }
       }
     }

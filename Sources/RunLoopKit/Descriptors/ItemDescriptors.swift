@@ -1,14 +1,14 @@
-/// The rarely used properties of an item with a descriptor. An item that uses none of them has no such object.
+/// The parts that few items with a descriptor have.
 final class ItemDescriptors: Sendable {
-  /// Closed when the item ends.
+  /// The item closes it at its end.
   let owned: OwnedDescriptor?
-  /// `owned` without reference counting. The caller must retain the item.
+  /// The same without a reference count, for code that holds the item.
   let heldOwned: Unmanaged<OwnedDescriptor>?
-  /// Loops watch it in place of the item's descriptor. Closed when the item is destroyed.
+  /// Watched in place of the descriptor. Closed when the item is destroyed.
   let standIn: OwnedDescriptor?
   /// Limits how often the loop calls the item.
   let limiter: RunLoop.RateLimiter?
-  /// Reads for the item, and is a member of each mode that the item is in.
+  /// The reader that joins and leaves modes with the item.
   let reader: SharedReader?
 
   init(

@@ -1,5 +1,6 @@
 extension ModePointer {
-  /// Out of the wait, or back.
+  /// Takes the item's registration out of the mode's port set while the item must not be served, or puts it back. Under
+  /// the lock.
   @inline(__always)
   func setMuted(_ isMuted: Bool, _ item: RunLoop.Item, _ token: UInt64, on loop: RunLoop) {
     guard let set = ports.set else { return }
@@ -9,7 +10,7 @@ extension ModePointer {
 }
 
 extension RunLoop.Item {
-  /// The same in all its modes of the loop.
+  /// The same in each of the item's modes of the loop.
   final func setMuted(_ isMuted: Bool, on loop: RunLoop) {
     withLinks { links in
       for link in links where link.host === loop { link.mode?.setMuted(isMuted, self, link.token, on: loop) }
@@ -20,10 +21,11 @@ extension RunLoop.Item {
 // MARK: Readiness sources in nested runs
 
 extension RunLoop {
-  /// Its callout begins: nested runs leave the source out. False if it is on the stack already. [loop]
+  /// Called when the source's callout begins. Nested runs do not serve the source from now on. Returns false if a
+  /// callout of it is on the stack already. - Thread: The loop's own.
   @inline(__always)
   func beginServing(_ source: FileDescriptorSource, in mode: ModePointer) -> Bool {
-    let run = innermostRun  // a pass serves it
+    let run = innermostRun  // the run whose pass serves it
     if run.parent != nil, run.encloses(source) {
       muteAgain(run, in: mode)
       return false
@@ -32,20 +34,21 @@ extension RunLoop {
     return true
   }
 
-  /// It was removed and added again in its own callout.
+  /// For a source that was removed and added again in its own callout.
   @inline(never)
   private func muteAgain(_ activation: Activation, in mode: ModePointer) {
     activation.state.served = nil
     lock.withLock { activation.muteServed(in: mode, on: self) }
   }
 
-  /// What `beginServing` has begun is over. [loop]
+  /// Called when the callout has returned for which `beginServing` was called. - Thread: The loop's own.
   @inline(__always)
   func endServing(_ source: FileDescriptorSource) {
     if !innermostRun.endsServing(source) { endServingAfterRuns(source) }
   }
 
-  /// It began runs. Those that are still there were left: it is left out of their sets, so that they do not serve it.
+  /// For a callout that has begun runs. Nested runs do not serve the source, so a run that is still there has not made
+  /// this callout: it was left by an exception or longjmp(3), and ends here.
   @inline(never)
   private func endServingAfterRuns(_ source: FileDescriptorSource) {
     while innermostRun.isRunning, !innermostRun.serves(source) { endLeftRun(hasCalloutEnded: false) }
@@ -58,8 +61,8 @@ extension RunLoop {
 }
 
 extension Activation {
-  /// A run inside of this one begins: the readiness sources whose callouts are on the stack are taken out of its set.
-  /// Removed, not masked: a hang-up would be reported all the same. Under the lock.
+  /// Called when a nested run begins. Takes the descriptor sources whose callouts are on the stack out of its port set.
+  /// They are removed, not masked, since epoll would report a hang-up all the same. Under the lock.
   func muteServed(in mode: ModePointer, on loop: RunLoop) {
     var enclosing: Activation? = self
     while let activation = enclosing {
@@ -71,7 +74,7 @@ extension Activation {
     }
   }
 
-  /// A run around this one serves the source.
+  /// Whether an enclosing run serves the source.
   @inline(never)
   fileprivate func encloses(_ source: RunLoop.FileDescriptorSource) -> Bool {
     var enclosing = parent

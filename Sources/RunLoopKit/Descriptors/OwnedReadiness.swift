@@ -1,22 +1,24 @@
-// Whose fetched readiness is believed: that of a source which owns its descriptor, and is called for it in one place.
+// Readiness that was fetched is believed, without asking the kernel again, for a source that owns its descriptor and is
+// a member of one mode.
 
 extension ModePointer {
-  /// Of a member that has just been registered: believed if it owns the descriptor, this is its only mode of all loops,
-  /// and no callout of it is on a stack. Under the loop's lock; one system call for an owned descriptor.
+  /// Called when a member was registered. Its readiness is believed if it owns the descriptor, this is its only mode of
+  /// all loops, and none of its callouts is on a stack. Under the loop's lock. One system call for an owned descriptor.
   func believe(_ item: RunLoop.DescriptorItem, _ owned: OwnedDescriptor, token: UInt64) {
-    // It is a member of the set.
+    // The item is a member of the set, so there is one.
     if item.kind == .descriptorSource, owned.isHeldByOneMode, owned.isStream { ports.set!.setOwned(true, token: token) }
   }
 }
 
 extension RunLoop.Item {
-  /// It has joined a mode of the loop: who is in several is believed in none. Under the loop's lock.
+  /// Called when the item has joined a mode of the loop. An item in several modes is believed in none of them. Under
+  /// the loop's lock.
   @inline(never)
   final func doubtReadiness(in loop: RunLoop) {
     if kind == .descriptorSource, let owned, !owned.isHeldByOneMode { doubt(in: loop) }
   }
 
-  /// The same in its other loops, without a lock held.
+  /// The same in the item's other loops. Called with no lock held.
   @inline(never)
   final func doubtReadiness(outside loop: RunLoop) {
     guard kind == .descriptorSource, let owned, !owned.isHeldByOneMode else { return }

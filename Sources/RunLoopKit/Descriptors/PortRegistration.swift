@@ -1,6 +1,6 @@
 internal import CRunLoopCore
 
-/// How a port wants to be registered.
+/// How an item's descriptor is registered in a port set.
 package struct PortRegistration {
   let fileDescriptor: Int32
   let isCounter: Bool
@@ -8,12 +8,12 @@ package struct PortRegistration {
 
   package static let readable = UInt32(RLC_READABLE)
   package static let priority = UInt32(RLC_PRIORITY)
-  /// What is reported once, whatever the interest is.
+  /// The kernel reports these whatever the interest is, and the core reports them once.
   package static let ended = UInt32(RLC_HANGUP | RLC_ERROR)
   package static let writable = UInt32(RLC_WRITABLE)
-  /// An error, and nothing else: of a counter, a read that has failed.
+  /// An error and nothing else. For a counter: its read has failed.
   static let failed = UInt32(RLC_ERROR)
-  /// How a readiness port reports.
+  /// How the core reports readiness.
   package static let edge = UInt8(RLC_EDGE)
   static let oneShot = UInt8(RLC_ONE_SHOT)
   static let shared = UInt8(RLC_SHARED)

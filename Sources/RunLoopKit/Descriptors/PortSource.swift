@@ -17,7 +17,7 @@ extension RunLoop {
     /// - Parameters:
     ///   - fileDescriptor: The counter or pipe to read from; at least 0, and open when the source is added.
     ///   - order: Ignored: port sources are served in the order of readiness.
-    ///   - limit: How often it may be called; nil: always.
+    ///   - limit: How often the loop may call the source; nil: always.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the descriptor is negative. One that is not open is
     ///   refused by `add` (`EBADF`).
@@ -38,7 +38,7 @@ extension RunLoop {
         descriptors: ItemDescriptors.make(limit: limit), body)
     }
 
-    // Throws nothing once it holds the closure: that would cost it a count of references.
+    // Does not throw once it holds the closure, since that would cost a reference count.
     private init(
       _ fileDescriptor: Int32, order: Int, onlyHost: RunLoop?, descriptors: ItemDescriptors?,
       _ body: @escaping (PortSource) -> Void
@@ -58,7 +58,7 @@ extension RunLoop {
       return hasCalled
     }
 
-    /// Its handler, which is called for it, cannot tell it from a message.
+    /// The handler is called for a failed read, too, and cannot tell it from a message. So the loop reports it.
     @inline(never)
     private func tellFailedRead() {
       let why = "its descriptor \(descriptor) cannot be read"

@@ -1,7 +1,7 @@
 // Pauses of items with a rate limit, in one loop.
 
 extension RunLoop.RateLimiter {
-  /// Serves the item by `body`, unless it has used up its calls: then it is paused.
+  /// Serves the item by `body`. If the item has used up its calls, it is paused instead.
   @inline(never)
   func serveWithinLimit(
     _ item: RunLoop.Item, ready: UInt32, in mode: ModePointer, of loop: RunLoop, _ body: () -> Bool
@@ -23,9 +23,9 @@ extension RunLoop.RateLimiter {
     return hasHandled
   }
 
-  /// Its calls were used up in another loop: the one-shot event, or the hang-up, that was taken here is delivered after
-  /// the pause. As it is muted first, this only marks it: epoll gets the registration when it is unmuted, and may
-  /// refuse it then, which the loop handles.
+  /// Arms a source whose calls were used up in another loop, so that the one-shot event or the hang-up that was taken
+  /// here is delivered after the pause. The source is muted first, so this only stores the registration: epoll gets it
+  /// when the source is unmuted. If epoll refuses it then, the loop tries again (`Unwatched`).
   private func armAgain(_ source: RunLoop.FileDescriptorSource, in mode: ModePointer, of loop: RunLoop) {
     loop.lock.withLock {
       guard let token = source.token(in: mode) else { return }
@@ -37,8 +37,8 @@ extension RunLoop.RateLimiter {
 
   private func rest(_ item: RunLoop.Item, in loop: RunLoop) {
     guard item.isValid, let restEnd = restEnd(now: Kernel.now()) else { return }
-    // The timer retains neither of them: the source retains the limiter, which retains the timer. The period is the
-    // limit's, whatever the loop's default is.
+    // The timer retains neither the loop nor the item: the item retains the limiter, which retains the timer. It has no
+    // tolerance, whatever the loop's default is, since the limit has promised the period.
     let timer = RunLoop.Timer(fireDate: RunLoop.Instant(nanoseconds: restEnd), tolerance: .zero) {
       [weak loop, weak item] _ in
       if let loop, let item { item.limiter?.restIsOver(item, in: loop) }
@@ -51,8 +51,8 @@ extension RunLoop.RateLimiter {
     if !item.isValid { end() }
   }
 
-  /// Under the lock. False if no timer can be created: then the item is not paused. An item that was removed in its
-  /// callout is paused where it is added.
+  /// Adds the timer to the item's modes of the loop, and mutes the item. Returns false if the timer cannot be added;
+  /// then the item is not paused. An item that was removed in its callout is paused where it is added. Under the lock.
   private func beginRest(_ item: RunLoop.Item, _ timer: RunLoop.Timer, in loop: RunLoop) -> Bool {
     let modes = item.withLinks { links in links.compactMap { $0.host === loop ? $0.mode : nil } }
     do throws(RunLoopError) {
@@ -71,7 +71,7 @@ extension RunLoop.RateLimiter {
     timing.end(item, on: loop)
   }
 
-  /// False if it was not paused.
+  /// Ends the item's pause. Returns false if the item was not paused.
   @discardableResult
   private func endRest(of item: RunLoop.Item, in loop: RunLoop) -> Bool {
     guard let timer = endRest(in: loop.serial) else { return false }

@@ -7,7 +7,7 @@ extension RunLoop {
     /// Guarded by `lock`, like all below.
     private var periodEnd: UInt64 = 0
     private var used = 0
-    /// The timers that end its pauses, by loop.
+    /// The timers that end the source's pauses, by the loop's serial.
     private var rests: [UInt64: Timer] = [:]
 
     init(_ limit: RateLimit) {
@@ -15,7 +15,7 @@ extension RunLoop {
       period = limit.period.nanosecondsRoundedUp
     }
 
-    /// Before a callout: counts it. False if it is one too many.
+    /// Counts a callout that is about to be made. Returns false if it is one too many.
     func begin(now: UInt64) -> Bool {
       lock.withLock {
         if now >= periodEnd {
@@ -27,12 +27,12 @@ extension RunLoop {
       }
     }
 
-    /// When the pause that is due ends; nil if there may be more callouts.
+    /// When the pause ends that the source needs now; nil if it has calls left.
     func restEnd(now: UInt64) -> UInt64? {
       lock.withLock { used >= limit.count && now < periodEnd ? periodEnd : nil }
     }
 
-    /// Takes a counted callout back: there was none.
+    /// Takes back a counted callout that was not made.
     func takeBack() {
       lock.withLock {
         used = max(used - 1, 0)
@@ -40,20 +40,20 @@ extension RunLoop {
       }
     }
 
-    /// The timer that ends its pause in that loop; nil if it is not paused there.
+    /// The timer that ends the source's pause in a loop; nil if the source is not paused there.
     func rest(in loop: UInt64) -> Timer? { lock.withLock { rests[loop] } }
 
-    /// Returns the timer that it replaces, if the source was paused already.
+    /// Stores the timer of a pause that begins. Returns the timer that it replaces, if the source was paused already.
     func beginRest(in loop: UInt64, _ timer: Timer) -> Timer? {
       lock.withLock { rests.updateValue(timer, forKey: loop) }
     }
 
     func endRest(in loop: UInt64) -> Timer? { lock.withLock { rests.removeValue(forKey: loop) } }
 
-    // The source is gone: the end of its pause is not reported.
+    // The source was destroyed: `onResume` is not called.
     deinit { for timer in rests.values { timer.invalidate() } }
 
-    /// The source is invalid: no timer keeps a mode from being empty.
+    /// Called when the source was invalidated. Its timers must not keep a mode from being empty.
     func end() {
       let timers = lock.withLock {
         defer { rests = [:] }

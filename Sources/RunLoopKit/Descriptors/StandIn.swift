@@ -1,16 +1,16 @@
 internal import CRunLoopCore
 internal import RunLoopLibc
 
-/// What epoll watches in place of a descriptor that it refuses: a counter that is never empty, so that it is always
-/// ready for reading and for writing, and takes its turns among the ready ports like any other.
+/// What epoll watches in place of a descriptor that it refuses: a counter that is never empty. So it is always ready
+/// for reading and writing, and takes its turn among the ready ports like any other.
 enum StandIn {
-  /// Nil if epoll takes the descriptor itself.
+  /// Returns nil if epoll accepts the descriptor itself.
   static func make(for descriptor: Int32) throws(RunLoopError) -> OwnedDescriptor? {
     guard try isRefused(descriptor) else { return nil }
     let kernel = Kernel.current.table
     let counter = try RunLoopError.check(kernel.pointee.eventfd_create(kernel.pointee.context), "eventfd")
     var one: UInt64 = 1
-    _ = write(counter, &one, 8)  // of a new counter: there is room
+    _ = write(counter, &one, 8)  // a new counter has room
     return OwnedDescriptor(counter)
   }
 

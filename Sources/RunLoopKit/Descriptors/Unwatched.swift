@@ -1,6 +1,5 @@
-/// The members of a mode that epoll has refused to take back after they were muted (`ENOSPC`, `ENOMEM`), as if they had
-/// failed: a descriptor source receives an error, and the loop tries to register all of them again, less and less
-/// often.
+/// The members of a mode that epoll has refused to take back after they were muted (`ENOSPC`, `ENOMEM`). A descriptor
+/// source among them receives an error, and the loop tries to register all of them again, less and less often.
 struct Unwatched {
   /// Members that have not received the error yet; the mode retains them. A member that leaves is removed.
   private var unreported: [Unmanaged<RunLoop.Item>] = []
@@ -27,27 +26,28 @@ struct Unwatched {
 // Under the lock.
 
 extension ModePointer {
-  /// `item`: the member that epoll refuses; nil: any.
+  /// Called when epoll refuses a member: `item`, or one that is not known.
   @inline(never)
   func noteUnwatched(_ item: RunLoop.Item?, on loop: RunLoop) {
     var unwatched = ports.unwatched ?? Unwatched()
     unwatched.append(item)
     ports.unwatched = unwatched
     timers.endRest()
-    loop.kick()  // another thread may have done it, and the loop sleep
+    loop.kick()  // another thread may call this while the loop sleeps
   }
 
   @inline(__always)
   func forgetUnwatched(_ item: RunLoop.Item) { if ports.unwatched != nil { ports.unwatched!.forget(item) } }
 
-  /// When a wait has to end by itself: for a retry, or for timers whose timerfd will not end it. Never if epoll tells
-  /// of all.
+  /// When a wait must end by itself: for a retry, or for timers whose date no timerfd reports. Never, if epoll reports
+  /// everything.
   func waitLimit(on loop: RunLoop) -> UInt64 {
     min(ports.unwatched?.retryAt ?? Time.forever, timers.isAtRest ? Time.forever : timers.carriedDate(loop.kernel))
   }
 
   /// Arms the mode's timerfd, so that it ends the sleep of a host when an error is to be delivered, a registration is
-  /// to be tried again, or a timer is due whose clock has no timerfd. False if it cannot: the host must not sleep.
+  /// to be tried again, or a timer is due whose clock has no timerfd. Returns false if it cannot: then the host must
+  /// not sleep.
   func hasArmedRetry(on loop: RunLoop) -> Bool {
     let limit = waitLimit(on: loop)
     return limit == Time.forever || timers.want(limit)
@@ -56,10 +56,11 @@ extension ModePointer {
   @inline(never)
   func armRetry(on loop: RunLoop) {
     timers.endRest()
-    _ = hasArmedRetry(on: loop)  // `prepareToWait`, to whom it matters, asks again
+    _ = hasArmedRetry(on: loop)  // `prepareToWait`, which needs the result, calls it again
   }
 
-  /// Delivers the error to the next member, or tries again if it is time to. Only for a mode that has `unwatched`.
+  /// Returns the error event for the next member that has not received it, or registers all members again if it is
+  /// time. Only for a mode that has `unwatched`.
   @inline(never)
   func takeUnwatched() -> PassEvent? {
     if let item = ports.unwatched!.takeUnreported() {

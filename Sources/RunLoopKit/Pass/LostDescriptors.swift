@@ -1,29 +1,29 @@
 internal import CRunLoopCore
 
-/// Learns that other code has closed a descriptor of its own, or has put another file in its place.
+/// The owner of descriptors that is notified when other code has closed one, or has put another file in its place.
 protocol DescriptorOwner: AnyObject {
-  /// Under the loop's lock.
+  /// Called when a descriptor was lost. Under the loop's lock.
   func hasLost(_ descriptor: LostDescriptor)
 }
 
 enum LostDescriptor {
-  /// There is a new epoll instance, with all members.
+  /// The core has made a new epoll instance, with all members.
   case epoll
-  /// There is a new eventfd. All sets have to watch it.
+  /// The core has made a new eventfd, which all sets have to watch.
   case wakeup
-  /// `take` reports it.
+  /// Another descriptor, whose loss `take` reports.
   case other
 }
 
-/// A C callback, for `WakeWord.reportLosses`, whose object it gets.
+/// The C callback of `WakeWord.reportLosses`, which passes it the owner.
 func descriptorWasLost(_ owner: UnsafeMutableRawPointer?, _ lost: rlc_lost) {
   let object = Unmanaged<AnyObject>.fromOpaque(owner!).takeUnretainedValue()
   guard let owner = object as? any DescriptorOwner else { return }
   owner.hasLost(lost == RLC_LOST_EPOLL ? .epoll : lost == RLC_LOST_WAKEUP ? .wakeup : .other)
 }
 
-/// Replaces descriptors of the loop itself that other code has closed, or has put another file in place of. The loop
-/// reports that, makes a new descriptor, and goes on.
+/// If other code closes one of the loop's own descriptors, or puts another file in its place, the loop reports that,
+/// makes a new one, and goes on.
 extension RunLoop: DescriptorOwner {
   func hasLost(_ descriptor: LostDescriptor) {
     switch descriptor {
@@ -31,7 +31,8 @@ extension RunLoop: DescriptorOwner {
     case .wakeup: sayIsReplaced("eventfd")
     case .other: break
     }
-    // The loop may be asleep in the old descriptor, and a host has to ask for the new one.
+    // Another thread may have noticed the loss while the loop sleeps with the old descriptor. And a host has to ask for
+    // the new one.
     kick()
   }
 
@@ -39,15 +40,15 @@ extension RunLoop: DescriptorOwner {
     Diagnosis.warnLocked("other code has closed or replaced a run loop's \(name); a new one has its place")
   }
 
-  /// Watches the eventfd as a hint, or a new one if other code has closed it. Under the lock.
+  /// Has the set watch the eventfd as a hint. Makes a new eventfd if other code has closed the old one. Under the lock.
   func watchWakeup(in set: PortSet) throws(RunLoopError) { try wakes.word.watch(in: set) }
 
-  /// Called when other code has closed the eventfd: before the next sleep all sets have to watch a new one. Under the
-  /// lock. [loop]
+  /// Called when other code has closed the eventfd: before the next sleep all sets get a new one to watch. Under the
+  /// lock. - Thread: The loop's own.
   func demandWakeupRenewal() { wakes.word.demandRenewal() }
 
-  /// Announces a sleep in the mode's set. False: something was posted, or there is a new eventfd, which the sets watch
-  /// from now on. [loop]
+  /// Announces a sleep in the mode's set. Returns false if the loop must not sleep: something was posted, or the sets
+  /// have just got a new eventfd to watch. - Thread: The loop's own.
   @inline(__always)
   func beginWait(in set: PortSet) -> Bool { wakes.word.beginWait(in: set) || renewWakeup() }
 
