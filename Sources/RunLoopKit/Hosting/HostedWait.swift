@@ -1,5 +1,5 @@
-/// A wait of a host for the loop: from `prepareToWait` to `runPendingWork`, or until it ends without that call. -
-/// Thread: The loop's own.
+/// A wait of a host for the loop: from `prepareToWait` to `runPendingWork`, or until it ends without that call.
+/// - Thread: The loop's own.
 ///
 /// A wait has one mode, and waits and runs nest in each other. But a wait has no frame on the stack, since the host
 /// sleeps after `prepareToWait` has returned. So it ends at the latest when the callout returns in which it was begun.

@@ -1,5 +1,5 @@
-/// The open waits of a loop that has a host, the innermost last, and the events that they have found. - Thread: The
-/// loop's own.
+/// The open waits of a loop that has a host, the innermost last, and the events that they have found.
+/// - Thread: The loop's own.
 final class HostedWaits {
   var waits: ContiguousArray<HostedWait> = []
   /// At most one for each mode.

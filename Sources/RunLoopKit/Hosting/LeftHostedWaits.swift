@@ -58,8 +58,8 @@ extension RunLoop {
 // MARK: Waits and calls that were left by an exception or longjmp(3) (decision 0041)
 
 extension RunLoop {
-  /// Ends the runs and notifications that were left, as seen from a host's call at that place on the stack. - Thread:
-  /// The loop's own.
+  /// Ends the runs and notifications that were left, as seen from a host's call at that place on the stack.
+  /// - Thread: The loop's own.
   @inline(never)
   func endLeftHosting(seenFrom place: StackPlace) {
     _ = isInRun(seenFrom: place)

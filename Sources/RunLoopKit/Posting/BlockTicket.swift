@@ -18,8 +18,8 @@ final class BlockTicket: Sendable {
 
   private let stage = FutexWord()
 
-  /// Begins the block. Returns false if it was withdrawn. Wakes no thread, because waiters wait for the end. - Thread:
-  /// The loop's own.
+  /// Begins the block. Returns false if it was withdrawn. Wakes no thread, because waiters wait for the end.
+  /// - Thread: The loop's own.
   func begin() -> Bool { stage.exchange(from: Stage.queued, to: Stage.running) }
 
   /// Called when the block has returned. - Thread: The loop's own.

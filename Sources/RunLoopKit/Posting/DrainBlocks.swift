@@ -2,8 +2,8 @@ internal import Synchronization
 
 extension ModePointer {
   /// Detaches the whole queue and runs the blocks that match the mode. Puts the others back before those that were
-  /// queued meanwhile (rules 47, 48). Returns true if a block has run that counts as a source (decision 0014). -
-  /// Thread: The loop's own.
+  /// queued meanwhile (rules 47, 48). Returns true if a block has run that counts as a source (decision 0014).
+  /// - Thread: The loop's own.
   @inline(__always)
   @discardableResult
   func performBlocks(on loop: RunLoop) -> Bool {
