@@ -21,14 +21,17 @@ bool rlc_is_main_thread(void) {
     return getpid() == (pid_t)syscall(SYS_gettid);
 }
 
-#ifdef RLC_WITH_KIT /* not in the library of the core: it needs no end of a thread */
+#ifdef RLC_WITH_KIT /* not in libcrunloop, which does not need the main thread's end */
 static void main_thread_ends(void *key) {
     (void)key;
     if (rlk_kit_main_thread_ends != NULL && rlc_is_main_thread())
         rlk_kit_main_thread_ends();
 }
 
-/* On whatever thread loads the library: to ask which one it is would cost two system calls at each start. */
+/*
+ * Runs on the thread that loads the library. It does not check that this is the main thread, which would cost two
+ * system calls at each start.
+ */
 __attribute__((constructor)) static void watch_main_thread(void) {
     static pthread_key_t key;
     if (pthread_key_create(&key, main_thread_ends) == 0)
@@ -38,8 +41,11 @@ __attribute__((constructor)) static void watch_main_thread(void) {
 
 static _Atomic bool has_handle;
 
-/* libdispatch makes the handle with its first call, keeps its number, and ends the process if it gets no descriptor. So
- * a descriptor is asked for first, and what is free of 0, 1 and 2 is taken during that call. */
+/*
+ * The first call makes libdispatch create the handle, whose number it keeps; without a free descriptor it ends the
+ * process. So this function first checks that a descriptor is free. During the call it occupies the free numbers of 0,
+ * 1 and 2.
+ */
 static int make_handle(void) {
     int taken[STDERR_FILENO + 1], count = 0, fd;
     while ((fd = eventfd(0, EFD_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
@@ -60,7 +66,7 @@ int rlc_main_queue_fd(void) {
         return rlc_refused(-ENOSYS);
     bool is_made = atomic_load_explicit(&has_handle, memory_order_acquire);
     int fd = is_made ? _dispatch_get_main_queue_handle_4CF() : make_handle();
-    /* With the main thread libdispatch ends the handle, and returns -1 from then on. */
+    /* When the main thread ends, libdispatch closes the handle, and returns -1 from then on. */
     return fd == -1 ? rlc_refused(-ENOSYS) : fd;
 }
 

@@ -18,7 +18,7 @@ static void take_over(const rlc_post_queue *queue) {
 
 rlc_post_node *rlc_post_queue_take_all(rlc_post_queue *queue) {
     if (!rlc_has_posts(queue))
-        return NULL; /* only this thread closes, so the exchange cannot reopen */
+        return NULL; /* only this thread closes the queue, so the exchange cannot reopen it */
     rlc_post_node *oldest = rlc_take_posts(queue);
     take_over(queue);
     return oldest;

@@ -18,13 +18,13 @@
 #include <unistd.h>
 
 #ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434 /* one number for all architectures, like every call since 5.1 */
+#define SYS_pidfd_open 434 /* the same number on all architectures, like every call since 5.1 */
 #endif
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
 
-/* An id type of its own: <sys/wait.h> of older libraries lacks the name. */
+/* P_PIDFD, a name that <sys/wait.h> of older C libraries lacks. */
 enum { WAIT_BY_DESCRIPTOR = 3 };
 
 static int status_of(long result) {
@@ -32,10 +32,10 @@ static int status_of(long result) {
 }
 
 int rlc_process_open(int32_t process_id) {
-    return rlc_made("pidfd_open", (int)syscall(SYS_pidfd_open, process_id, 0)); /* O_CLOEXEC by itself */
+    return rlc_made("pidfd_open", (int)syscall(SYS_pidfd_open, process_id, 0)); /* it is always close-on-exec */
 }
 
-/* ---- what /proc says ---- */
+/* ---- /proc ---- */
 
 static int read_text(const char *path, char *text, size_t capacity) {
     int fd = rlc_made("open", open(path, O_RDONLY | O_CLOEXEC));
@@ -58,7 +58,7 @@ int rlc_process_start(int32_t process_id, uint64_t *ret_start) {
     int status = read_text(path, text, sizeof text);
     if (status < 0)
         return status;
-    const char *place = strrchr(text, ')'); /* ends the name, which may have spaces and more of these */
+    const char *place = strrchr(text, ')'); /* the end of the name, which may contain spaces and parentheses */
     for (int field = NAME; field < START && place != NULL; field++)
         place = strchr(place + 1, ' ');
     if (place == NULL)
@@ -67,7 +67,7 @@ int rlc_process_start(int32_t process_id, uint64_t *ret_start) {
     return 0;
 }
 
-/** The number of a descriptor's process; -ESRCH if its exit status was taken, or another -errno. */
+/** Returns the number of a descriptor's process; -ESRCH if its exit status was taken, or another -errno. */
 static int number_of(int process_fd) {
     char path[64], text[1024];
     (void)snprintf(path, sizeof path, "/proc/self/fdinfo/%d", process_fd);
@@ -91,7 +91,10 @@ static int wait_as(idtype_t kind, int id, siginfo_t *ret_info, int options) {
     return status;
 }
 
-/** By the descriptor, unless it is -1 or such waits are refused; then by the number, which is the child's meanwhile. */
+/**
+ * Waits by the descriptor. If that is -1, or the kernel refuses such waits, waits by the number, which stays the
+ * child's until its exit status is taken.
+ */
 static int wait_for(int process_fd, int32_t process_id, siginfo_t *ret_info, int options) {
     if (process_fd < 0)
         return wait_as(P_PID, process_id, ret_info, options);
@@ -114,7 +117,10 @@ int rlc_kit_wait_for_process(int process_fd, int32_t process_id) {
 
 /* ---- signals ---- */
 
-/** By its number, which stays a child's until this process waits for it. Of others nothing keeps the number. */
+/**
+ * Sends a signal to a child by its number, which stays the child's until this process waits for it. Other processes may
+ * lose their number at any time.
+ */
 static int send_to_child(int process_fd, int signal) {
     siginfo_t unused;
     int number = number_of(process_fd);
@@ -130,7 +136,9 @@ int rlc_process_send(int process_fd, int signal) {
             return status;
     }
     int by_number = rlc_call_fell_back(RLC_CALL_PIDFD_SEND_SIGNAL, send_to_child(process_fd, signal));
-    /* For a process that is no child, or that does not exist, the first call's status counts. */
+    /*
+     * If the fallback cannot tell, because the process is no child or does not exist, the first status is the result.
+     */
     return by_number >= 0 || by_number == -ESRCH || by_number == -EPERM ? by_number : status;
 }
 
@@ -152,7 +160,7 @@ int rlc_process_take_exit(int process_fd, int32_t process_id, rlc_process_exit *
     return 1;
 }
 
-/* These functions return an errno number, not negated. */
+/* Notes the failure of a function that returns an errno number that is not negated. */
 static int noted(const char *call, int error) {
     return error == 0 ? 0 : rlc_failed_with(call, -error);
 }

@@ -92,7 +92,7 @@ void rlc_signals_unblock(rlc_signals signals) {
     (void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* One thread's status: false if it has ended, or does not tell. */
+/* Reads a thread's name and signal mask. Returns false if the thread has ended, or its status cannot be read. */
 static bool read_mask(int task, const char *thread, rlc_signals *ret_blocked, char name[16]) {
     char path[32], line[256], state = 'X';
     bool is_found = false;

@@ -1,4 +1,4 @@
-/** The name of the call by which a function of the core has failed: rlc_failed_call. */
+/** Notes which call made a function of the core fail, for rlc_failed_call. */
 #ifndef RLC_FAILURE_H
 #define RLC_FAILURE_H
 
@@ -12,21 +12,21 @@
 /**
  * Notes the call that failed.
  *
- * @param call   A constant, spelled as its manual page does; NULL: no call was made, or the status is none of a call.
- * @param status What the function returns.
+ * @param call   A constant, spelled as in its manual page; NULL: the status is not that of a call.
+ * @param status The result of the function that fails.
  * @return `status`.
  */
 int rlc_failed_with(const char *call, int status);
 
-/** The same for a call that has set errno: -errno. */
+/** As rlc_failed_with, for a call that has set errno; returns -errno. */
 int rlc_failed(const char *call);
 
-/** The same for a function that refuses by itself. */
+/** As rlc_failed_with, for a function that refuses without a failed call. */
 static inline int rlc_refused(int status) {
     return rlc_failed_with(NULL, status);
 }
 
-/** A descriptor that a call has just made, above the standard ones: rlc_descriptor_adopt. */
+/** As rlc_descriptor_adopt, and notes the call that failed: for a descriptor that `call` has just made. */
 int rlc_made(const char *call, int made);
 
 #endif

@@ -1,8 +1,8 @@
 /**
- * Changing a file's size without SIGXFSZ, which ends a process that exceeds RLIMIT_FSIZE. The kernel sends the signal
- * to the thread, so blocking it there suffices. Its disposition, which belongs to the whole process, stays as it is.
- * Usually there is no limit, and one system call says so; one that another thread sets between that call and the change
- * is not noticed.
+ * Changes a file's size without SIGXFSZ, which ends a process that exceeds RLIMIT_FSIZE. The kernel sends the signal to
+ * the thread, so it suffices to block it there; its disposition, which belongs to the whole process, stays as it is.
+ * Usually there is no limit, and one system call shows that. A limit that another thread sets between that call and the
+ * change is not noticed.
  */
 #ifndef RLC_FILE_LIMIT_H
 #define RLC_FILE_LIMIT_H
@@ -13,15 +13,15 @@
 #include <stdint.h>
 
 typedef struct rlc_file_limit {
-    bool is_near;     /* the size exceeds it: the rest is set */
-    sigset_t mask;    /* the thread's own */
-    bool was_pending; /* the program's, which blocks it itself: stays pending */
+    bool is_near;     /* the size exceeds the limit: the other members are set */
+    sigset_t mask;    /* the thread's mask before */
+    bool was_pending; /* the program blocks the signal itself, and it was pending: it stays so */
 } rlc_file_limit;
 
-/** From now on a call that exceeds the limit with that size answers EFBIG, and no more, until rlc_file_limit_end. */
+/** Until rlc_file_limit_end, a call that exceeds the limit with this size fails with EFBIG, and ends nothing. */
 void rlc_file_limit_begin(rlc_file_limit *limit, uint64_t size);
 
-/** @p status is what the calls between have come to: after -EFBIG their signal is taken. errno stays as it is. */
+/** @p status is the result of the calls in between: after -EFBIG the function consumes their signal. Keeps errno. */
 void rlc_file_limit_end(const rlc_file_limit *limit, int status);
 
 #endif

@@ -1,13 +1,16 @@
-/** Tables of system calls that embedders made, with headers of another version perhaps. */
+/** Tables of system calls that embedders have made, perhaps with headers of another version. */
 #ifndef RLC_KERNEL_INTERNAL_H
 #define RLC_KERNEL_INTERNAL_H
 
 #include <crunloop/kernel.h>
 
-/** The size of version 0.1: every table has what lies before, and of a member behind it the core asks first. */
+/**
+ * The size in version 0.1: every table has the members before it. Before the core uses a member behind it, it checks
+ * that the table has that member.
+ */
 #define RLC_KERNEL_FIRST_SIZE (offsetof(rlc_kernel, replace) + sizeof(((rlc_kernel *)0)->replace))
 
-/** What an object is created with. NULL: the table is too short, which is -EINVAL. */
+/** Returns the table to create an object with. NULL: the table is too short, which is -EINVAL. */
 static inline const rlc_kernel *rlc_kernel_or_default(const rlc_kernel *kernel) {
     if (kernel == NULL)
         return rlc_kernel_default();
@@ -15,9 +18,9 @@ static inline const rlc_kernel *rlc_kernel_or_default(const rlc_kernel *kernel) 
 }
 
 /**
- * By how much the kernel may end a wait of this thread later than it was told, in nanoseconds. RLC_TIME_FOREVER: that
- * is not known, or the kernel counts in milliseconds. Two system calls; a table that is not rlc_kernel_default() is
- * asked for nothing, and taken to be as the kernel usually is.
+ * Returns by how many nanoseconds the kernel may end a wait of this thread late. RLC_TIME_FOREVER: that is not known,
+ * or the kernel counts in milliseconds. Makes two system calls; for a table other than rlc_kernel_default() it makes
+ * none, and returns the kernel's usual value.
  */
 uint64_t rlc_kernel_wait_slack(const rlc_kernel *kernel);
 

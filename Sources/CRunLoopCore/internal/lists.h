@@ -1,6 +1,6 @@
 /**
- * The lists of the core: the macros of <sys/queue.h>, and nothing that would have to be linked. The core uses none that
- * glibc lacks, so that who builds it has to install nothing; musl has none of its own.
+ * The lists of the core: the macros of <sys/queue.h>, which need no library. The core uses only macros that glibc has,
+ * so building it with glibc needs no package. musl has no <sys/queue.h>.
  */
 #ifndef RLC_LISTS_H
 #define RLC_LISTS_H

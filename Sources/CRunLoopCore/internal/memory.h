@@ -1,6 +1,6 @@
 /**
- * Memory, from the allocator of a table or, if it has none, from the C library. `memory` is what rlc_memory_of returned
- * for the table, or NULL for the C library; the same for all calls about a block.
+ * Memory from the allocator of a table or, if the table has none, from the C library. `memory` is the result of
+ * rlc_memory_of for the table, or NULL for the C library; it must be the same in all calls for a block.
  */
 #ifndef RLC_MEMORY_H
 #define RLC_MEMORY_H
@@ -8,7 +8,7 @@
 #include <crunloop/kernel.h>
 #include <stdlib.h>
 
-/** The table, if it has an allocator; else NULL. */
+/** Returns the table if it has an allocator; else NULL. */
 static inline const rlc_kernel *rlc_memory_of(const rlc_kernel *kernel) {
     bool has_entry = kernel->size >= offsetof(rlc_kernel, reallocate) + sizeof kernel->reallocate;
     return has_entry && kernel->reallocate != NULL ? kernel : NULL;

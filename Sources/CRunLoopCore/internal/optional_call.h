@@ -1,9 +1,10 @@
 /**
- * Calls that the library can do without, and when it does: the one rule for all of them.
+ * System calls that the library can do without. One rule decides for all of them when it uses the fallback.
  *
  * An old kernel refuses such a call with ENOSYS or EINVAL, a filter of system calls with any errno, such as EPERM,
- * EACCES or EOPNOTSUPP. So each call has a list of the errnos that are its answers. After any other errno the fallback
- * is tried. That the call is absent is remembered only when the fallback has succeeded [RLC-KERNEL-5].
+ * EACCES or EOPNOTSUPP. So each call has a list of the errnos that are answers of the call. After any other errno the
+ * library tries the fallback. Only when the fallback has succeeded does it remember that the call is absent
+ * [RLC-KERNEL-5].
  */
 #ifndef RLC_OPTIONAL_CALL_H
 #define RLC_OPTIONAL_CALL_H
@@ -15,22 +16,24 @@ typedef enum rlc_call {
     RLC_CALL_EPOLL_PWAIT2,      /**< The fallback is epoll_pwait(2), in milliseconds. */
     RLC_CALL_PIDFD_OPEN,        /**< The process's number and SIGCHLD, in RunLoopEvents. */
     RLC_CALL_PIDFD_SEND_SIGNAL, /**< kill(2), for children. */
-    RLC_CALL_WAITID_PIDFD,      /**< waitid(2) with P_PIDFD: the same with P_PID. */
-    RLC_CALL_MEMFD_NOEXEC,      /**< MFD_NOEXEC_SEAL of memfd_create(2): no such flag. */
+    RLC_CALL_WAITID_PIDFD,      /**< waitid(2) with P_PIDFD; the fallback is P_PID. */
+    RLC_CALL_MEMFD_NOEXEC,      /**< MFD_NOEXEC_SEAL of memfd_create(2); the fallback is no flag. */
     RLC_CALL_COUNT
 } rlc_call;
 
 extern _Atomic bool rlc_call_absent[RLC_CALL_COUNT];
 
-/** False if the call was refused before, and its fallback has succeeded: then the fallback is used at once. */
+/** False if the call was refused before and its fallback has succeeded: then use the fallback at once. */
 static inline bool rlc_call_is_present(rlc_call call) {
     return !atomic_load_explicit(&rlc_call_absent[call], memory_order_relaxed);
 }
 
-/** True if `status`, of the call, is a negated errno that is no answer of it: the fallback is to be tried. */
+/**
+ * True if `status`, the result of the call, is a negated errno that is no answer of the call: then try the fallback.
+ */
 bool rlc_call_is_refused(rlc_call call, int status);
 
-/** Remembers that the call is absent if `status`, of its fallback, is a success. Returns `status`. */
+/** If `status`, the result of the fallback, is a success, remembers that the call is absent. Returns `status`. */
 int rlc_call_fell_back(rlc_call call, int status);
 
 #endif

@@ -1,12 +1,15 @@
-/** The post queue's steps, for rlc_loop_post and a pass to have in line. post_queue.c is these behind their names. */
+/** The steps of a post queue, inline for rlc_loop_post and for a pass. post_queue.c has them as functions. */
 #ifndef RLC_POST_QUEUE_INTERNAL_H
 #define RLC_POST_QUEUE_INTERNAL_H
 
 #include <crunloop_kit/post_queue.h>
 #include <errno.h>
 
-/* A stack that is turned round when taken. Only whole stacks are ever taken, so a node that comes back at the same
- * address (ABA) does no harm. The word is plain in the header (C++), so the atomics are the compiler's. */
+/*
+ * The queue is a stack; the consumer takes all of it and reverses it. Since only whole stacks are taken, a node that
+ * returns at the same address (ABA) is harmless. The word has no atomic type, because C++ includes the header; so the
+ * code uses the compiler's builtins.
+ */
 
 #define RLC_QUEUE_CLOSED ((uintptr_t)1)
 
@@ -37,7 +40,9 @@ static inline rlc_post_node *rlc_oldest_post_first(rlc_post_node *node) {
     return reversed;
 }
 
-/** Only of a queue that has posts: the exchange would open a closed one. Only the taker closes it. */
+/**
+ * Takes all posts of a queue that has some: on a closed queue the exchange would open it. Only the consumer closes it.
+ */
 static inline rlc_post_node *rlc_take_posts(rlc_post_queue *queue) {
     return rlc_oldest_post_first((rlc_post_node *)__atomic_exchange_n(&queue->head, 0, __ATOMIC_SEQ_CST));
 }

@@ -1,7 +1,7 @@
 /**
- * ThreadSanitizer, in a host that is compiled with it. Its runtime does not see the atomics of a library that is
- * compiled without it. It would report a race between a poster, which writes a node, and the loop, which reads it. So
- * the library announces each hand-over to the runtime, if the process has one.
+ * For hosts that are compiled with ThreadSanitizer. Its runtime does not see the atomics of a library that is compiled
+ * without it, and would report a race between a poster, which writes a node, and the loop, which reads it. So the
+ * library announces each hand-over to the runtime, if the process has one.
  */
 #ifndef RLC_RACE_DETECTOR_H
 #define RLC_RACE_DETECTOR_H
@@ -34,8 +34,8 @@ static inline bool rlc_race_detector_is_here(void) {
 }
 
 /**
- * Only if rlc_race_detector_is_here. What this thread has done before a release of the object happens before what
- * another thread does after an acquire of it.
+ * Call these only if rlc_race_detector_is_here. What a thread has done before it releases an object happens before what
+ * another thread does after it acquires the object.
  */
 static inline void rlc_race_release(const void *object) {
     __tsan_release((void *)(size_t)object);

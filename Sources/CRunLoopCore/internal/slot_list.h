@@ -1,6 +1,6 @@
 /**
- * A list of records of one table, linked by their numbers both ways: half as large as the links of a TAILQ, and a timer
- * or a watch has them all its life (docs/decisions/0021).
+ * A doubly linked list of records of one table, linked by their numbers. The links are half as large as those of a
+ * TAILQ, which matters because each timer and watch has them all the time (docs/decisions/0021).
  */
 #ifndef RLC_SLOT_LIST_H
 #define RLC_SLOT_LIST_H
@@ -9,12 +9,12 @@
 
 #define RLC_NO_SLOT UINT32_MAX
 
-/** In each record, at the same place: `position`, which is to be a constant. */
+/** Lies in each record at the same offset: `position`. Pass a constant for it. */
 typedef struct rlc_slot_link {
     uint32_t next, previous;
 } rlc_slot_link;
 
-/** RLC_NO_SLOT twice if it is empty. */
+/** Both are RLC_NO_SLOT if the list is empty. */
 typedef struct rlc_slot_list {
     uint32_t first, last;
 } rlc_slot_list;

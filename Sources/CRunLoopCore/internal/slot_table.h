@@ -1,4 +1,4 @@
-/** Slots with generations: identities that stay cheap to check and are never reused by accident. */
+/** Records in slots with generations: their tokens are cheap to check, and a token never refers to a later record. */
 #ifndef RLC_SLOT_TABLE_H
 #define RLC_SLOT_TABLE_H
 
@@ -7,13 +7,13 @@
 #include <crunloop/kernel.h>
 #include <crunloop_kit/token.h>
 
-/** First member of every record. */
+/** The first member of every record. */
 typedef struct rlc_slot {
     uint32_t number;
     uint32_t generation; /**< Odd while the slot is in use, so that no token is ever 0. */
 } rlc_slot;
 
-/** A free record. It keeps the bytes that it held, except for these. */
+/** An unused record. It keeps its bytes, except for this link. */
 typedef struct rlc_unused_slot {
     rlc_slot slot;
     SLIST_ENTRY(rlc_unused_slot) link;
@@ -24,23 +24,23 @@ typedef SLIST_HEAD(rlc_unused_slots, rlc_unused_slot) rlc_unused_slots;
 enum { RLC_SLOTS_PER_CHUNK = 8 };
 
 typedef struct rlc_slot_table {
-    unsigned char **chunks; /**< Made one by one: no record moves, and none is paid for long before it is made. */
+    unsigned char **chunks; /**< Made one by one, so that no record moves, and few are made ahead. */
     uint32_t record_size;
     uint32_t chunk_count, chunk_room;
     uint32_t touched;    /**< Records that were in use at least once. */
-    uint32_t count;      /**< In use; of a table with holes (slot_holes.h): beyond `enough`. */
-    uint32_t generation; /**< The first one of a record is behind it; even. */
+    uint32_t count;      /**< Records in use; in a table with holes (slot_holes.h), those beyond `enough`. */
+    uint32_t generation; /**< A new record's generation is the next one; this is even. */
     rlc_unused_slots unused;
 } rlc_slot_table;
 
 void rlc_slot_table_init(rlc_slot_table *table, size_t record_size);
 /** For `memory` see memory.h. */
 void rlc_slot_table_finish(rlc_slot_table *table, const rlc_kernel *memory);
-/** Room for one more claim. -ENOMEM. */
+/** Makes room for one more claim. Returns 0, or -ENOMEM. */
 int rlc_slot_table_reserve(rlc_slot_table *table, const rlc_kernel *memory);
-/** The slot of a record whose other members are the owner's to set. Room must have been reserved. */
+/** Claims a record and returns its slot; the owner sets the other members. Room must have been reserved. */
 rlc_slot *rlc_slot_table_claim(rlc_slot_table *table);
-/** The record keeps what it holds, but for the eight bytes behind its slot, until it is claimed again. */
+/** Releases a record. It keeps its bytes, except for the eight behind its slot, until it is claimed again. */
 static inline void rlc_slot_table_release(rlc_slot_table *table, rlc_slot *slot) {
     rlc_unused_slot *unused = (rlc_unused_slot *)(void *)slot;
     slot->generation++;
@@ -68,7 +68,7 @@ static inline uint32_t rlc_token_generation(rlc_token token) {
     return (uint32_t)(token.bits >> 32);
 }
 
-/** NULL if the token is stale. */
+/** Returns the record of a token; NULL if the token is stale. */
 static inline void *rlc_slot_table_find(const rlc_slot_table *table, rlc_token token) {
     if (rlc_token_slot(token) >= table->touched || (rlc_token_generation(token) & 1) == 0)
         return NULL;

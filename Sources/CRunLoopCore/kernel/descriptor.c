@@ -1,4 +1,7 @@
-/* What holds for each descriptor of the library: its number, and that a write to it sends no signal. */
+/*
+ * The rules for each descriptor of the library: its number is above the standard ones, and a write to it sends no
+ * signal.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -20,7 +23,7 @@ int rlc_descriptor_adopt(int made) {
         return made;
     int moved = fcntl(made, F_DUPFD_CLOEXEC, FIRST_NUMBER);
     (void)close(made);
-    return moved < 0 ? -EMFILE : moved; /* EINVAL: not even the limit reaches that far */
+    return moved < 0 ? -EMFILE : moved; /* EINVAL: the process's limit is below FIRST_NUMBER */
 }
 
 /* ---- writing ---- */
@@ -38,7 +41,7 @@ static int write_whole(int fd, const char *bytes, size_t size) {
     return 0;
 }
 
-/** The signal that a failed write has sent to its thread, or 0. */
+/** Returns the signal that a failed write has sent to its thread, or 0. */
 static int signal_of(int status) {
     return status == -EPIPE ? SIGPIPE : status == -EFBIG ? SIGXFSZ : 0;
 }

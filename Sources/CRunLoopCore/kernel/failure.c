@@ -1,7 +1,7 @@
 #include "failure.h"
 
-/* Written only where a function fails. */
-static __thread const char *failed_call __attribute__((tls_model("initial-exec"))); /* no call of the dynamic linker */
+/* Written only when a function fails. */
+static __thread const char *failed_call __attribute__((tls_model("initial-exec"))); /* read without a call */
 
 int rlc_failed_with(const char *call, int status) {
     failed_call = call;

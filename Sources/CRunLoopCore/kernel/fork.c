@@ -9,8 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* fork(2) copies `last_generation` and wipes `*rlc_fork_word`: a child finds 0 there and takes the next number. The
- * words are plain in the header (C++), so the atomics are the compiler's. */
+/*
+ * fork(2) copies `last_generation` and wipes `*rlc_fork_word`: a child finds 0 there and takes the next number. The
+ * words have no atomic type, because C++ includes the header; so the code uses the compiler's builtins.
+ */
 static uint32_t last_generation, without_page;
 const uint32_t *rlc_fork_word = &without_page;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -22,7 +24,7 @@ static uint32_t *word(void) {
 static void forget_in_child(void) {
     __atomic_store_n(word(), 0, __ATOMIC_SEQ_CST);
     rlc_unshared_in_child();
-    rlc_unshared_close_inherited(0); /* it has no number yet: all that is listed is inherited */
+    rlc_unshared_close_inherited(0); /* the child has no number yet: all entries are inherited */
 }
 
 static void set_up(void) {
@@ -32,15 +34,17 @@ static void set_up(void) {
         (void)madvise(page, size, MADV_WIPEONFORK);
         __atomic_store_n(&rlc_fork_word, (const uint32_t *)page, __ATOMIC_SEQ_CST);
     }
-    /* The page also covers _Fork(3) and clone(2); the handler also covers kernels before 4.14 and emulators that
-     * accept the advice and ignore it. Both together do no harm. */
+    /*
+     * The page works for _Fork(3) and clone(2), too. The handler works for kernels before 4.14, and for emulators that
+     * accept the advice and ignore it. Both may act.
+     */
     (void)pthread_atfork(rlc_unshared_before_fork, rlc_unshared_after_fork, forget_in_child);
 }
 
 uint32_t rlc_fork_count(void) {
     (void)pthread_once(&once, set_up);
-    /* Two threads may both come here and skip a number; the first one to publish decides for both. */
-    rlc_unshared_in_child(); /* if no handler has: there are none of the parent's other threads here */
+    /* Two threads may come here at the same time and skip a number: the first one that publishes decides for both. */
+    rlc_unshared_in_child(); /* in case no handler has: the parent's other threads are not in this process */
     uint32_t found = 0, next = __atomic_add_fetch(&last_generation, 1, __ATOMIC_SEQ_CST);
     if (__atomic_compare_exchange_n(word(), &found, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         found = next;

@@ -38,7 +38,7 @@ static uint64_t system_now(void *context, rlc_clock clock) {
     return rlc_now(clock);
 }
 
-/** rlc_descriptor_adopt in line, for the usual number. */
+/** As rlc_descriptor_adopt, inline for the usual number. */
 static inline int adopt_made(int made) {
     return made > STDERR_FILENO ? made : rlc_descriptor_adopt(made);
 }
@@ -53,11 +53,13 @@ static int system_epoll_control(void *context, int epoll_fd, int operation, int 
     return status_of(epoll_ctl(epoll_fd, operation, fd, event));
 }
 
-/* The calls of a pass go by number, and so are no cancellation points, which the C library's functions are: a thread
- * that were cancelled there would leave its loop half way, with the embedder's lock held, or a sleeper unwoken. That
- * also spares two atomic operations a call. Where a loop sleeps for long it is one: below. */
+/*
+ * A pass makes its system calls by number, because the C library's functions are cancellation points. A thread that is
+ * cancelled in one would leave its loop in the middle of a step, with the embedder's lock held, or without having woken
+ * a sleeper. This also saves two atomic operations a call. Only long sleeps are cancellation points: see below.
+ */
 
-/** Where a wait looks, and what it fills. */
+/** The epoll instance of a wait, and the buffer for its events. */
 typedef struct place {
     int epoll_fd, capacity;
     struct epoll_event *events;
@@ -81,13 +83,13 @@ static inline long wait_in_ns(const place *at, const struct timespec *timeout) {
 #endif
 }
 
-/** @param timeout NULL: timeout_ms counts. */
-__attribute__((noinline)) /* Profiles filter idle time by the beginning of this name. */
+/** NULL: timeout_ms is the limit. */
+__attribute__((noinline)) /* Profiles filter idle time by this name's beginning. */
 static int
 rlc_kernel_blocking_wait_at(const place *at, int timeout_ms, const struct timespec *timeout) {
     long count =
         timeout == NULL ? wait_in_ms(at->epoll_fd, at->events, at->capacity, timeout_ms) : wait_in_ns(at, timeout);
-    __asm__ volatile(""); /* no tail call: the frame stays */
+    __asm__ volatile(""); /* no tail call, so that profiles see this frame */
     return status_of(count);
 }
 
@@ -105,23 +107,23 @@ __attribute__((noinline)) static int wait_for(const place *at, uint64_t timeout_
 }
 
 /*
- * A thread that sleeps in its loop can be cancelled [RLC-CANCEL-1]. To sleep so takes two calls of the C library more,
- * which is much for a loop that is woken all the time. So most of its sleeps are brisk: they cannot be cancelled for
- * BRISK_MS, and go on as sleeps that can. One of SLEEPS_A_ROUND can from the start; and so can IDLE_SLEEPS after one
- * that has lasted longer, so that each of these is one system call.
+ * A thread that sleeps in its loop can be cancelled [RLC-CANCEL-1]. A cancellable sleep needs two more calls of the C
+ * library, which is much for a loop that is woken often. So most sleeps are brisk: they cannot be cancelled for
+ * BRISK_MS, and then continue as cancellable sleeps. One sleep in SLEEPS_A_ROUND is cancellable from its start. After a
+ * sleep longer than BRISK_MS the next IDLE_SLEEPS are too, so that each of these takes one system call.
  */
 enum { BRISK_MS = 20, BRISK_NS = BRISK_MS * 1000 * 1000, SLEEPS_A_ROUND = 64, IDLE_SLEEPS = 16 };
 
-/* Where this thread stands in its round, in steps that make 256: to count and to ask is one instruction. */
+/* This thread's position in its round, in steps that add up to 256: one instruction counts and tests. */
 enum { STEP = 256 / SLEEPS_A_ROUND };
-static __thread uint8_t round_steps __attribute__((tls_model("initial-exec"))); /* no call of the dynamic linker */
-/** How many idle sleeps it has left. */
+static __thread uint8_t round_steps __attribute__((tls_model("initial-exec"))); /* read without a call */
+/** How many more sleeps of this thread are cancellable from their start. */
 static __thread uint8_t idle_sleeps __attribute__((tls_model("initial-exec")));
 
 /** @param timeout_ns RLC_TIME_FOREVER: no limit. */
 __attribute__((noinline)) static int sleep_cancellable(const place *at, uint64_t timeout_ns) {
     int type;
-    (void)pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type); /* what follows holds nothing */
+    (void)pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type); /* the wait holds no lock and no memory */
     int count = wait_for(at, timeout_ns);
     (void)pthread_setcanceltype(type, NULL);
     if (idle_sleeps > 0) {
@@ -131,11 +133,11 @@ __attribute__((noinline)) static int sleep_cancellable(const place *at, uint64_t
     return count;
 }
 
-/** A brisk sleep is over, by `count` events: it has failed, or goes on. */
+/** Continues a brisk sleep that has returned `count`: returns events and errors, and otherwise sleeps on. */
 __attribute__((noinline)) static int sleep_on(const place *at, long count, uint64_t deadline_ns) {
     if (count != 0)
         return status_of(count);
-    idle_sleeps = IDLE_SLEEPS + 1; /* this one as well */
+    idle_sleeps = IDLE_SLEEPS + 1; /* and this one */
     return sleep_cancellable(at, rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC)));
 }
 
@@ -144,7 +146,7 @@ static inline bool is_brisk_sleep(void) {
     return __builtin_expect(round_steps != 0, true);
 }
 
-/* Apart, so that the usual wait saves no registers. */
+/* Not inlined, so that the usual wait saves no registers. */
 __attribute__((noinline)) static int limited_wait(
     int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     const place at = {epoll_fd, capacity, events};
@@ -200,9 +202,9 @@ static int system_timerfd_set(void *context, int fd, uint64_t deadline_ns) {
     struct itimerspec setting = {.it_value = {0, 0}}; /* all zero disarms */
     if (deadline_ns != RLC_TIME_FOREVER)
         setting.it_value = timespec_of(deadline_ns == 0 ? 1 : deadline_ns);
-    /* CANCEL_ON_SET counts for the wall clock only; the kernel ignores it for the others. */
+    /* The kernel ignores CANCEL_ON_SET for all clocks but the wall clock. */
     int status = status_of(timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &setting, NULL));
-    return status == -ECANCELED ? 0 : status; /* the clock was set meanwhile; the timer is armed all the same */
+    return status == -ECANCELED ? 0 : status; /* the clock was set meanwhile; the timer is armed nevertheless */
 }
 
 static int64_t system_read(void *context, int fd, void *buffer, size_t size) {
@@ -242,7 +244,7 @@ static int system_readable_bytes(void *context, int fd) {
     if (status >= 0)
         return count;
     long size = syscall(SYS_recvfrom, fd, &byte, (size_t)1, MSG_PEEK | MSG_DONTWAIT, NULL,
-        NULL); /* a family of sockets without FIONREAD */
+        NULL); /* for socket families without FIONREAD */
     return size >= 0 ? (int)size : status;
 }
 
@@ -260,7 +262,9 @@ static int system_counter_empties(void *context, int fd) {
     text[size] = '\0';
     if (strstr(text, "\nclockid:") != NULL)
         return 1;
-    /* Kernels before 6.7 do not say whether an eventfd is a semaphore: asking once more than needed is safe. */
+    /*
+     * Kernels before 6.7 do not report whether an eventfd is a semaphore. Then the answer is no: an extra poll is safe.
+     */
     return strstr(text, "\neventfd-count:") != NULL && strstr(text, "\neventfd-semaphore: 0") != NULL;
 }
 
@@ -274,11 +278,14 @@ static int system_replace(void *context, int fd, int number) {
     int status;
     do
         status = status_of(dup3(fd, number, O_CLOEXEC));
-    while (status == -EBUSY || status == -EINTR); /* EBUSY: Linux, while another thread opens that number */
+    while (status == -EBUSY || status == -EINTR); /* Linux returns EBUSY while another thread opens that number */
     return status < 0 ? status : 0;
 }
 
-/** A wait for nothing fails with an answer where there is epoll_pwait2(2), and is refused otherwise. */
+/**
+ * True if the kernel has epoll_pwait2(2). A wait on no descriptor shows it: it fails with EBADF there, and is refused
+ * elsewhere.
+ */
 static bool counts_in_ns(void) {
     static const struct timespec no_time;
     static const place nowhere = {.epoll_fd = -1};

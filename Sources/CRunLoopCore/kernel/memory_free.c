@@ -1,4 +1,4 @@
-/* In one place: the compiler makes no call of it that is in line, but a function in each file. */
+/* Not in the header: the compiler would not inline it, and would emit the function in each file. */
 #include "memory.h"
 
 void rlc_memory_free(const rlc_kernel *memory, void *block) {

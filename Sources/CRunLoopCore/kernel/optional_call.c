@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/** Of any call: the errnos that speak of the caller's arguments, limits and signals. */
+/** True for errnos that any call may return as an answer: for the caller's arguments, limits and signals. */
 static bool is_answer_of_any(int error) {
     switch (error) {
     case EAGAIN:
@@ -21,7 +21,7 @@ static bool is_answer_of_any(int error) {
     }
 }
 
-/** What one of the calls answers besides; 0: nothing. */
+/** One more errno that is an answer of the call; 0: none. */
 static const int answers[RLC_CALL_COUNT] = {
     [RLC_CALL_PIDFD_OPEN] = ESRCH,
     [RLC_CALL_PIDFD_SEND_SIGNAL] = ESRCH,

@@ -1,4 +1,4 @@
-/* For the model for C. The core's own hand-overs have this in line. */
+/* For the C functions of RunLoopKit. The core itself uses the inline functions. */
 #include "race_detector.h"
 
 #include <crunloop_kit/races.h>

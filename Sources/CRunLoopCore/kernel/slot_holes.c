@@ -4,24 +4,24 @@
 #include <errno.h>
 #include <malloc.h>
 
-/* No table gives these back. */
+/* A table never gives back its first chunks. */
 enum { KEPT_CHUNKS = 16 };
-/* A table that never had more keeps its memory: bursts come again, and 131,072 records are some 10 MB. */
+/* A table that never had more chunks keeps its memory, because bursts come again. 131,072 records are some 10 MB. */
 #ifndef RLC_INTERNAL_CHECKS
 enum { USUAL_CHUNKS = 16384 };
 #else
 enum { USUAL_CHUNKS = KEPT_CHUNKS };
 #endif
-/* A megabyte or more. */
+/* That is a megabyte or more. */
 enum { MANY_CHUNKS = 2048 };
-/* To look through so many chunks costs less than what the removal of one record has saved. */
+/* Scanning so many chunks costs less than the removal of one record has saved. */
 enum { CHUNKS_PER_RECORD = 16 };
 
 static bool is_hole(const rlc_slot_holes *holes, const rlc_slot_table *table, uint32_t chunk) {
     return table->chunks[chunk] == holes->chunk;
 }
 
-/** The C library keeps free memory that lies between blocks in use. This makes it return that memory to the system. */
+/** Returns free memory to the system. By itself the C library keeps free memory that lies between blocks in use. */
 static void trim(const rlc_kernel *memory, uint32_t freed) {
 #ifdef __GLIBC__
     if (memory == NULL && freed > MANY_CHUNKS)
@@ -41,8 +41,8 @@ void rlc_slot_holes_finish(rlc_slot_holes *holes, rlc_slot_table *table, const r
 }
 
 /**
- * Memory is given back when three of four records that are in use now are not any more; or all at last, where a look
- * through the chunks would cost more than it brings.
+ * Sets when memory is next given back: when three of four records that are in use now have been released. If so few are
+ * in use that a scan of the chunks would cost more than it frees, when all have been released.
  */
 static void set_enough(rlc_slot_holes *holes, rlc_slot_table *table) {
     uint32_t count = rlc_slot_holes_count(holes, table), chunks = table->chunk_count;
@@ -57,7 +57,7 @@ static inline void add_unused(rlc_slot_table *table, rlc_slot *slot) {
     SLIST_INSERT_HEAD(&table->unused, (rlc_unused_slot *)(void *)slot, link);
 }
 
-/** Makes a chunk in a hole's place. */
+/** Makes a chunk in the place of a hole. */
 static int fill(rlc_slot_table *table, const rlc_kernel *memory, uint32_t hole) {
     unsigned char *chunk = rlc_memory_new(memory, (size_t)table->record_size * RLC_SLOTS_PER_CHUNK);
     if (chunk == NULL)
@@ -85,7 +85,9 @@ int rlc_slot_holes_reserve(rlc_slot_holes *holes, rlc_slot_table *table, const r
     return status;
 }
 
-/** Lists the records of a chunk that are not in use, and notes their generations. False if none is in use. */
+/**
+ * Lists the unused records of a chunk, and notes their generations. Returns false if the chunk has no record in use.
+ */
 static bool keep(rlc_slot_table *table, uint32_t first) {
     bool is_needed = false;
     for (uint32_t i = first + RLC_SLOTS_PER_CHUNK; i-- > first;) {

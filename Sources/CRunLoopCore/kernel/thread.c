@@ -26,8 +26,8 @@ bool rlc_thread_has_barrier(void) {
 }
 
 /**
- * EPERM: the process has not registered, which holds for each child of fork(2) too. Before Linux 4.14 there is only the
- * slow command.
+ * Tries the expedited command first. EPERM: the process has not registered, as each child of fork(2) has not. Before
+ * Linux 4.14 there is only the slow command.
  */
 static bool pass_barrier(void) {
     return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0 ||
@@ -36,7 +36,7 @@ static bool pass_barrier(void) {
            membarrier(MEMBARRIER_CMD_SHARED) == 0;
 }
 
-/* No fence besides: membarrier(2) orders the caller's own accesses around it too. ThreadSanitizer knows no fences. */
+/* Needs no fence: membarrier(2) also orders the caller's own accesses. ThreadSanitizer does not support fences. */
 int rlc_thread_barrier(void) {
     int saved = errno;
     int status = pass_barrier() ? 0 : -errno;

@@ -17,18 +17,21 @@
 
 /* ---- sections ---- */
 
-/* Threads in a section, and, in units of FORK, threads that are about to fork. */
+/* The number of threads in a section, plus FORK for each thread that is about to fork. */
 enum { FORK = 1 << 16, THREADS = FORK - 1 };
 static uint32_t unshared_state;
 
-/* A thread in a section may be stopped by a debugger, or interrupted by a signal handler that forks. */
+/*
+ * A fork waits no longer than this: a debugger may have stopped a thread in a section, or a signal handler that forks
+ * may have interrupted one.
+ */
 enum { LONGEST_WAIT_NS = 100000000 };
 
 void rlc_kit_unshared_end(void) {
     uint32_t seen = __atomic_load_n(&unshared_state, __ATOMIC_RELAXED);
     do {
         if ((seen & THREADS) == 0)
-            return; /* in the child of a signal handler that forked within the section */
+            return; /* the child of a signal handler that has forked within the section */
     } while (!__atomic_compare_exchange_n(&unshared_state, &seen, seen - 1, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
     if (seen > FORK && (seen & THREADS) == 1)
         rlc_futex_wake(&unshared_state, INT_MAX);
@@ -68,9 +71,11 @@ void rlc_unshared_in_child(void) {
 
 /* ---- the list ---- */
 
-/* By number: the generation of the process that has listed it, and a hash of the file. 0: not listed. A child finds the
- * list as it was at the fork, without a lock. It closes a number only if that file is there: the program may have
- * closed it and have opened another one. */
+/*
+ * For each descriptor number: the generation of the process that has listed it, and a hash of its file; 0: not listed.
+ * A child reads the list as it was at the fork, without a lock. It closes a number only if the number still refers to
+ * that file: the program may have closed it and opened another one.
+ */
 enum { SLOTS = 4096, TABLES = 1024, TABLE_SIZE = SLOTS * sizeof(uint64_t) };
 static uint64_t *unshared_tables[TABLES];
 
@@ -113,7 +118,7 @@ int rlc_kit_unshared_add(int fd) {
     if (status < 0)
         return status;
     slot = slot_of(fd);
-    struct stat file; /* also for a listed number: the program may have closed that file and opened another */
+    struct stat file; /* even for a listed number: the program may have opened another file there */
     if (fstat(fd, &file) < 0)
         return rlc_failed("fstat");
     __atomic_store_n(slot, (uint64_t)generation << 32 | hash_of(&file), __ATOMIC_SEQ_CST);
@@ -141,7 +146,7 @@ void rlc_kit_unshared_close(int fd) {
 static void close_inherited(uint64_t *slot, int fd, uint32_t generation) {
     uint64_t entry = __atomic_load_n(slot, __ATOMIC_RELAXED);
     struct stat file;
-    /* The exchange fails if another thread has listed a descriptor of this process under the number. */
+    /* The exchange fails if another thread has meanwhile listed a descriptor of this process with that number. */
     if (entry == 0 || entry >> 32 == generation ||
         !__atomic_compare_exchange_n(slot, &entry, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
         return;

@@ -34,7 +34,10 @@ bool rlc_folder_path_holds(const char *path, int folder) {
            (fstat(folder, &opened) == 0 && lstat(path, &found) == 0 && rlc_is_same_file(&opened, &found));
 }
 
-/* All that lies on the way can be renamed. What may not be read cannot be watched. */
+/*
+ * Watches each folder and link on the path, because each can be renamed. One that this process may not read cannot be
+ * watched.
+ */
 static int watch_along(int fd, char *path) {
     enum { MOVED = IN_MOVE_SELF | IN_DELETE_SELF | IN_ATTRIB | IN_DONT_FOLLOW | IN_MASK_ADD };
     for (char *end = path + strlen(path); end != NULL && end > path; end = strrchr(path, '/')) {
@@ -57,6 +60,6 @@ int rlc_folder_path_watch(const char *path, int folder, int inotify_fd) {
     ssize_t size = readlink(link, copy, sizeof copy - 1);
     if (size <= 0)
         return 0;
-    copy[size] = 0; /* where the links on the way lead */
+    copy[size] = 0; /* the path without links */
     return watch_along(inotify_fd, copy);
 }

@@ -10,11 +10,11 @@ _Static_assert(RLC_FRAME_LARGEST ==
 
 rlc_frame_entry rlc_frame_entry_at(const rlc_frame_view *frame, size_t index) {
     rlc_frame_entry entry;
-    memcpy(&entry, frame->table + index * sizeof entry, sizeof entry); /* a packet may lie anywhere */
+    memcpy(&entry, frame->table + index * sizeof entry, sizeof entry); /* a packet may be unaligned */
     return entry;
 }
 
-/* What the entries of a message add up to. */
+/* The sums over the entries of a message. */
 typedef struct sums {
     uint64_t bytes;
     size_t descriptors, replies;
@@ -70,7 +70,7 @@ static rlc_frame_fault check_message(const rlc_frame_view *frame, size_t entries
     return sums.descriptors == header->descriptors ? RLC_FRAME_SOUND : RLC_FRAME_BAD_DESCRIPTORS;
 }
 
-/* DEAD and DROP: numbers, and of DROP how often. */
+/* Checks the entries of DEAD and DROP: numbers of ports; for DROP also how many rights. */
 static rlc_frame_fault check_numbers(const rlc_frame_view *frame, size_t entries) {
     const rlc_frame_header *header = &frame->header;
     bool is_drop = header->kind == RLC_FRAME_DROP;
@@ -86,14 +86,14 @@ static rlc_frame_fault check_numbers(const rlc_frame_view *frame, size_t entries
     return RLC_FRAME_SOUND;
 }
 
-/* IN_MEMORY_FILE for messages alone: the caller relies on it. */
+/* Only messages may have IN_MEMORY_FILE: the caller relies on that. */
 static uint16_t allowed_flags(uint8_t kind) {
     if (kind == RLC_FRAME_MESSAGE)
         return RLC_FRAME_IN_MEMORY_FILE;
     return kind == RLC_FRAME_DROP ? RLC_FRAME_IS_QUIET : 0;
 }
 
-/* What only a message has. */
+/* Checks, for a frame that is no message, the members that only messages use. */
 static rlc_frame_fault check_bare(const rlc_frame_header *header) {
     bool is_introduction = header->kind == RLC_FRAME_INTRODUCE;
     if (header->descriptors != is_introduction)

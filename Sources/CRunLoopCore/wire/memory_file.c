@@ -22,7 +22,7 @@ static int closed_with(int fd, int status) {
     return status;
 }
 
-/* From Linux 6.3 on. With vm.memfd_noexec = 2 the kernel refuses files without it. */
+/* MFD_NOEXEC_SEAL, from Linux 6.3 on. With vm.memfd_noexec = 2 the kernel refuses files without it. */
 enum { NEVER_EXECUTED = 8 };
 
 static int create_with(unsigned flags) {
@@ -39,8 +39,10 @@ static int create(void) {
     return rlc_call_fell_back(RLC_CALL_MEMFD_NOEXEC, create_with(0));
 }
 
-/* write(2) fills pages that no process has mapped: cheaper than to fault them in. It takes at most INT_MAX bytes at
- * once. */
+/*
+ * write(2) fills pages that no process has mapped, which is cheaper than page faults. One call takes at most INT_MAX
+ * bytes.
+ */
 static int write_whole(int fd, const char *bytes, size_t size) {
     while (size > 0) {
         ssize_t written = write(fd, bytes, size);
@@ -101,7 +103,10 @@ int rlc_memory_file_open(uint64_t size, void **ret_bytes) {
     return fd;
 }
 
-/* Private, though no process writes: kernels before 6.7 refuse a shared mapping of what is sealed against writing. */
+/*
+ * The mapping is private, though no process writes: kernels before 6.7 refuse shared mappings of files that are sealed
+ * against writing.
+ */
 static int map(int fd, uint64_t size, const void **ret_bytes) {
     void *bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
@@ -111,7 +116,7 @@ static int map(int fd, uint64_t size, const void **ret_bytes) {
 }
 
 int rlc_memory_file_seal(int fd, void *bytes, uint64_t size, uint64_t final_size, const void **ret_bytes) {
-    (void)munmap(bytes, (size_t)size); /* a mapping for writing keeps the seal from being set */
+    (void)munmap(bytes, (size_t)size); /* the kernel does not seal a file that is mapped for writing */
     int status = final_size != size ? set_size(fd, final_size) : 0;
     if (status < 0)
         return status;
@@ -131,7 +136,7 @@ int rlc_memory_file_map(int fd, uint64_t size, const void **ret_bytes) {
         return rlc_failed("fstat");
     if (status.st_size < 0 || (uint64_t)status.st_size != size || size == 0)
         return rlc_refused(-ERANGE);
-    /* Huge pages would be taken from a pool at the first touch, which ends in SIGBUS if it is empty. */
+    /* The kernel takes huge pages from a pool at the first access, which raises SIGBUS if the pool is empty. */
     struct statfs system;
     if (fstatfs(fd, &system) < 0)
         return rlc_failed("fstatfs");

@@ -18,7 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A descriptor of the sender's process, from Linux 6.5 on: another process that has this socket can turn it on. */
+/*
+ * SCM_PIDFD, a descriptor of the sender's process, from Linux 6.5 on. Another process that has this socket can turn it
+ * on.
+ */
 enum { PROCESS_DESCRIPTOR = 4 };
 
 /* Room for what the kernel may deliver: descriptors and one sender. */
@@ -39,7 +42,7 @@ static void close_pair(const int ends[2]) {
     }
 }
 
-/** One that fails is closed; its place has the error. */
+/** Adopts both ends. One that fails is closed, and its element has the error. */
 static int adopt_pair(int ends[2]) {
     for (int i = 0; i < 2; i++)
         ends[i] = rlc_descriptor_adopt(ends[i]);
@@ -53,7 +56,10 @@ int rlc_message_socket_pair(int ret_ends[2]) {
     int status = adopt_pair(ends);
     if (status < 0)
         return rlc_failed_with("fcntl", status);
-    /* At both ends: the kernel notes the sender if either asks for it when the packet is sent. */
+    /*
+     * Both ends pass credentials: the kernel notes the sender of a packet if either end asks for it when the packet is
+     * sent.
+     */
     status = rlc_message_socket_pass_credentials(ends[0]);
     if (status == 0)
         status = rlc_message_socket_pass_credentials(ends[1]);
@@ -106,8 +112,11 @@ static void attach(struct msghdr *message, control *control, const int *descript
     memcpy(CMSG_DATA(header), descriptors, size);
 }
 
-/* musl's sendmsg(2) copies the control data, 1,024 bytes at most, and answers ENOMEM to more: it clears the padding in
- * its structs, which the kernel takes for a part of the lengths. Here it is 0 already, and the system call gets all. */
+/*
+ * musl's sendmsg(2) copies the control data to clear the padding in its structures, which the kernel reads as part of
+ * the lengths. It copies at most 1,024 bytes, and returns ENOMEM for more. Here the padding is 0 already, so the code
+ * makes the system call itself.
+ */
 static ssize_t send_message(int fd, const struct msghdr *message) {
 #ifdef __GLIBC__
     return sendmsg(fd, message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -191,10 +200,10 @@ void rlc_received_close(const rlc_received *received, size_t from) {
         (void)close(received->descriptors[i]);
 }
 
-/** One that cannot be moved is closed, and counts as lost. */
+/** Collects the descriptors of a packet. A descriptor that cannot be moved is closed, and counts as lost. */
 static void collect_descriptors(const struct cmsghdr *header, rlc_received *received) {
     size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    memcpy(received->descriptors, CMSG_DATA(header), count * sizeof(int)); /* one such part, at most 253 */
+    memcpy(received->descriptors, CMSG_DATA(header), count * sizeof(int)); /* the only such part: at most 253 */
     received->count = 0;
     for (size_t i = 0; i < count; i++) {
         int fd = rlc_descriptor_adopt(received->descriptors[i]);
@@ -205,7 +214,7 @@ static void collect_descriptors(const struct cmsghdr *header, rlc_received *rece
     }
 }
 
-/* Collects the descriptors that the kernel has given to this process, also those of a packet that is refused. */
+/* Collects the descriptors that the kernel has given to this process, also for a packet that is refused. */
 static void collect(struct msghdr *message, rlc_received *received) {
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL; header = CMSG_NXTHDR(message, header)) {
         if (header->cmsg_level != SOL_SOCKET)
@@ -239,7 +248,10 @@ int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity, rlc_re
     if (size < 0)
         return -errno;
     bool is_whole = size > 0 && (message.msg_flags & MSG_TRUNC) == 0;
-    /* There is room for all that a packet may have: only numbers can have run out. */
+    /*
+     * The control buffer has room for all that a packet may have, so a cut-off means that the process has no numbers
+     * left.
+     */
     ret_received->has_lost = (message.msg_flags & MSG_CTRUNC) != 0;
     if (message.msg_controllen > 0)
         collect(&message, ret_received);

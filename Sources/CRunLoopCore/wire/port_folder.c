@@ -1,4 +1,4 @@
-/* The folder in which the names of a user's ports are. */
+/* The folder for the names of a user's ports. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -21,7 +21,7 @@ static int write_path(char path[PATH_MAX], const char *format, const char *folde
 
 static int find_folder(char path[PATH_MAX]) {
     const char *given = getenv("XDG_RUNTIME_DIR");
-    if (given != NULL && given[0] == '/') /* a relative one is to be ignored, says the specification */
+    if (given != NULL && given[0] == '/') /* the specification says to ignore a relative path */
         return write_path(path, "%s/runloopkit", given, 0);
     unsigned user = geteuid();
     struct stat status;
@@ -42,7 +42,7 @@ int rlc_port_folder_path(char *path, size_t capacity) {
 void rlc_set_mode(int path_fd, mode_t mode) {
     char path[32];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", path_fd);
-    (void)chmod(path, mode); /* what came of it, its user finds out */
+    (void)chmod(path, mode); /* a failure shows when the file is used */
 }
 
 static int open_private(const char *path) {

@@ -40,14 +40,16 @@ bool rlc_port_name_is_valid(const char *name) {
 /* ---- the lock ---- */
 
 static void write_name(char *target, size_t capacity, const char *format, const char *name) {
-    (void)snprintf(target, capacity, format, name); /* the capacity suffices for the longest */
+    (void)snprintf(target, capacity, format, name); /* the capacity suffices for the longest name */
 }
 
-/* The sticky bit keeps cleaners away, says the XDG base directory specification: without it a file there would have to
- * be touched every six hours. */
+/*
+ * The mode of the files. The XDG base directory specification tells cleaners to spare files with the sticky bit; other
+ * files would have to be touched every six hours.
+ */
 enum { KEPT = 01600 };
 
-/* The size of a lock file whose name has had an owner; one that was just made is empty. */
+/* The size of a lock file whose name has had an owner. A new lock file is empty. */
 enum { LOCK_OF_AN_OWNER = 1 };
 
 static int try_lock(int fd) {
@@ -57,7 +59,10 @@ static int try_lock(int fd) {
     return errno == EACCES || errno == EAGAIN ? rlc_refused(-EADDRINUSE) : rlc_failed("fcntl");
 }
 
-/* As flopen(3): locks the file, and checks that the path still names it. 1: yes; 0: the file was removed meanwhile. */
+/*
+ * Locks the file and checks that the path still names it, as flopen(3) does. Returns 1; 0 if the file was removed
+ * meanwhile.
+ */
 static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_owner) {
     int status = try_lock(fd);
     if (status < 0)
@@ -69,11 +74,11 @@ static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_ow
         return errno == ENOENT ? 0 : rlc_failed("fstatat");
     if (!rlc_is_same_file(&opened, &named))
         return 0;
-    if (!S_ISREG(opened.st_mode) || opened.st_nlink > 1) /* its size and mode would be another file's, too */
+    if (!S_ISREG(opened.st_mode) || opened.st_nlink > 1) /* the size and the mode would be those of another name too */
         return rlc_refused(-EMLINK);
     *ret_had_owner = opened.st_size >= LOCK_OF_AN_OWNER;
     if ((opened.st_mode & 07777) != KEPT)
-        (void)fchmod(fd, KEPT); /* where there is no such bit there is no such cleaner */
+        (void)fchmod(fd, KEPT); /* a file system without this bit has no such cleaner */
     return 1;
 }
 
@@ -87,7 +92,7 @@ static int open_lock(int folder, const char *lock_name, int *ret_fd, bool *ret_h
             *ret_fd = fd;
             return 0;
         }
-        /* Without the lock its owner is unknown, so the file stays, with a mode that lets later claims open it. */
+        /* Without the lock the owner is unknown, so the file stays. Its mode must let later claims open it. */
         if (status < 0 && status != -EADDRINUSE && status != -EMLINK)
             (void)fchmod(fd, KEPT);
         (void)close(fd);
@@ -102,8 +107,10 @@ static bool is_at(int folder, const char *name, uint64_t device, uint64_t inode)
            status.st_ino == inode;
 }
 
-/* Still locked: a process that has opened it meanwhile sees that it is gone. If the path names another file, that one
- * belongs to a new owner and stays. */
+/*
+ * Removes the lock file while it is locked, so that a process that has opened it meanwhile sees that it is gone. If the
+ * path names another file, that one belongs to a new owner and stays.
+ */
 static void remove_lock(const rlc_port_name *name) {
     char lock_name[RLC_PORT_NAME_LONGEST + 8];
     write_name(lock_name, sizeof lock_name, "%s.lock", name->name);
@@ -114,15 +121,20 @@ static void remove_lock(const rlc_port_name *name) {
 
 /* ---- the socket ---- */
 
-/* Through the folder's descriptor: no limit of length, no race with a renamed folder. */
+/*
+ * The address goes through the folder's descriptor: so the folder's path may have any length, and renaming the folder
+ * makes no race.
+ */
 static socklen_t make_address(struct sockaddr_un *address, int folder, const char *name) {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
     int length = snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d/%s", folder, name);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)length + 1);
 }
 
-/* Each packet tells who has sent it: a listener's connections inherit that, also for what is sent before they are
- * taken. */
+/*
+ * Makes a socket that delivers the sender with each packet. A listener's connections inherit this, also for packets
+ * that are sent before the accept.
+ */
 static int make_socket(void) {
     int fd = rlc_made("socket", socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0)
@@ -134,7 +146,10 @@ static int make_socket(void) {
     return rlc_failed_with("setsockopt", status);
 }
 
-/* The umask has taken permissions away from the socket, if it is the one that was found there. */
+/*
+ * Sets the mode of the socket, from which the umask has taken permissions; only if it still is the socket that was
+ * found there.
+ */
 static int restore_mode(int folder, const char *temporary, const struct stat *found) {
     int fd = rlc_made("openat", openat(folder, temporary, O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat status;
@@ -147,7 +162,10 @@ static int restore_mode(int folder, const char *temporary, const struct stat *fo
     return is_found ? 0 : rlc_refused(-EBUSY);
 }
 
-/* The socket that was bound there, or -errno: -EBUSY if another process has put something else in its place. */
+/*
+ * Identifies the socket that was bound there. Returns 0, or -errno: -EBUSY if another process has put another file in
+ * its place.
+ */
 static int identify(int folder, const char *temporary, rlc_port_name *name) {
     struct stat status;
     if (fstatat(folder, temporary, &status, AT_SYMLINK_NOFOLLOW) < 0)
@@ -164,7 +182,7 @@ static int bind_to(int listener, int folder, const char *temporary) {
     socklen_t size = make_address(&address, folder, temporary);
     if (unlinkat(folder, temporary, 0) < 0 && errno != ENOENT)
         return rlc_failed("unlinkat");
-    (void)fchmod(listener, KEPT); /* the mode of the file that bind(2) makes */
+    (void)fchmod(listener, KEPT); /* bind(2) gives this mode to the file */
     if (bind(listener, (struct sockaddr *)&address, size) == 0)
         return 0;
     return errno == EADDRINUSE ? rlc_refused(-EBUSY) : rlc_failed("bind");
@@ -179,7 +197,7 @@ static int show(int folder, const char *temporary, rlc_port_name *name) {
     return renameat(folder, temporary, folder, name->name) < 0 ? rlc_failed("renameat") : 0;
 }
 
-/* Another process may have put a file in its place at any time. */
+/* Checks that the name still leads to this socket: another process may put a file in its place at any time. */
 static int check_place(int folder, const rlc_port_name *name) {
     struct stat status;
     if (fstatat(folder, name->name, &status, AT_SYMLINK_NOFOLLOW) < 0)
@@ -187,7 +205,7 @@ static int check_place(int folder, const rlc_port_name *name) {
     return status.st_dev == name->device && status.st_ino == name->inode ? 0 : rlc_refused(-EBUSY);
 }
 
-/* Under the lock: no other owner uses this temporary name. It appears under the final one when it listens. */
+/* Called under the lock, so no other owner uses the temporary name. The socket gets its final name when it listens. */
 static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
     int status = bind_to(name->listener, folder, temporary);
     if (status < 0)
@@ -200,7 +218,9 @@ static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
     return status;
 }
 
-/* Checks that no process listens there: an owner whose lock file a cleaner has removed. 0, or -errno. */
+/*
+ * Checks that no process listens there, such as an owner whose lock file a cleaner has removed. Returns 0, or -errno.
+ */
 static int check_no_listener(int folder, const char *name) {
     int fd = rlc_port_name_connect(folder, name);
     if (fd >= 0)
@@ -270,7 +290,9 @@ int rlc_port_name_watch(const rlc_port_name *name) {
     int fd = rlc_made("inotify_init1", inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     if (fd < 0)
         return fd;
-    /* The socket keeps its file: when the last name of that goes its attributes change, and it is not deleted. */
+    /*
+     * The open socket keeps its file, so removing its last name changes the file's attributes and does not delete it.
+     */
     int status = 0;
     if (inotify_add_watch(fd, path, IN_ATTRIB | IN_MOVE_SELF | IN_DONT_FOLLOW) < 0)
         status = rlc_failed("inotify_add_watch");
@@ -280,7 +302,7 @@ int rlc_port_name_watch(const rlc_port_name *name) {
     if (status == 0 && is_owned)
         return fd;
     (void)close(fd);
-    /* ENOENT of a name that is owned: there is no /proc. */
+    /* ENOENT for a name that is owned means that there is no /proc. */
     return status == 0 || (status == -ENOENT && !is_owned) ? rlc_refused(-ESTALE) : status;
 }
 
@@ -309,8 +331,10 @@ void rlc_port_name_release(rlc_port_name *name) {
     rlc_port_name_abandon(name);
 }
 
-/* The process that has made the listener has ended: only a child holds it, which accepts nothing. False if this process
- * cannot see that process, or its number has been used again. */
+/*
+ * True if the process that made the listener has ended: then only a child holds the listener, and accepts nothing.
+ * False if this process cannot see that process, or another process has its number by now.
+ */
 static bool owner_is_gone(int fd) {
     rlc_credentials owner;
     if (rlc_message_socket_peer(fd, &owner) < 0 || owner.process_id <= 0 || owner.process_id == getpid())
@@ -320,7 +344,7 @@ static bool owner_is_gone(int fd) {
     struct pollfd process = {.fd = rlc_process_open(owner.process_id), .events = POLLIN};
     if (process.fd < 0)
         return process.fd == -ESRCH;
-    bool is_gone = poll(&process, 1, 0) == 1 && (process.revents & POLLIN) != 0; /* also one not waited for yet */
+    bool is_gone = poll(&process, 1, 0) == 1 && (process.revents & POLLIN) != 0; /* true for a zombie as well */
     (void)close(process.fd);
     return is_gone;
 }
