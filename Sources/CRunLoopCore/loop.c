@@ -1,4 +1,4 @@
-/* Creates and destroys a loop; its counters. */
+/* Creates and destroys a loop, and reads its counters. */
 #include "kernel_internal.h"
 #include "loop_internal.h"
 #include "memory.h"
@@ -11,7 +11,7 @@ static int set_up(rlc_loop *loop) {
     return status < 0 ? status : rlc_port_set_create_for(loop->kernel, sizeof(rlc_watch), &loop->set);
 }
 
-/** After a failure a part of it may exist; the next call makes what is missing. */
+/** If it fails, a part may exist; the next call makes what is missing. */
 int rlc_loop_open_wakeup(rlc_loop *loop) {
     int status = rlc_wakeup_port_open(loop->wakeup);
     if (status < 0)
@@ -24,7 +24,7 @@ int rlc_loop_open_wakeup(rlc_loop *loop) {
 
 static void tear_down(rlc_loop *loop) {
     rlc_loop_free_hooks(loop);
-    rlc_port_set_destroy(loop->set); /* before its members: closing it drops them without a call each */
+    rlc_port_set_destroy(loop->set); /* first: closing the set drops its members without a call for each */
     rlc_timer_port_destroy(loop->timer_port);
     rlc_timer_heap_destroy(loop->heap);
     rlc_wakeup_port_release(loop->wakeup);
@@ -63,8 +63,8 @@ static void refuse_posts(rlc_loop *loop) {
     rlc_post_node *node = rlc_loop_take_deferred(loop, rlc_post_queue_close(&loop->posts)), *next;
     loop->deferred_end = NULL;
     atomic_store_explicit(&loop->plain_generation, UINT32_MAX, memory_order_relaxed);
-    loop->at = (uintptr_t)loop;                                      /* a post_fn may still remove watches and timers */
-    for (; node != NULL && !rlc_loop_is_forked(loop); node = next) { /* in a child they are left to the parent */
+    loop->at = (uintptr_t)loop;                                      /* a post_fn may remove watches and timers */
+    for (; node != NULL && !rlc_loop_is_forked(loop); node = next) { /* only the parent of a fork calls them */
         next = node->next;
         node->post_fn(node, false);
     }
@@ -75,7 +75,7 @@ int rlc_loop_destroy(rlc_loop *loop) {
     if (loop == NULL)
         return 0;
     if (loop->at != 0) {
-        /* If the run sleeps, its thread was cancelled: that thread's cleanup, or a thread that has joined it, calls. */
+        /* If the run sleeps, its thread was cancelled: the caller is its cleanup handler, or has joined it. */
         bool is_sleeping = loop->skipped_looks == RLC_LOOK_SLEEPS;
         if (!is_sleeping && rlc_loop_is_running(loop, (uintptr_t)__builtin_frame_address(0)))
             return -EBUSY;

@@ -10,8 +10,8 @@ struct rlc_hook {
     rlc_prepare_fn prepare_fn;
     rlc_check_fn check_fn;
     void *context;
-    bool is_prepared; /**< Its check follows. */
-    bool is_removed;  /**< A pass still has it in its walk. */
+    bool is_prepared; /**< The pass will call its check. */
+    bool is_removed;  /**< Kept because a walk may still reach it. */
     TAILQ_ENTRY(rlc_hook) link;
 };
 
@@ -24,7 +24,7 @@ int rlc_loop_add_hook(
         return -ECHILD;
     if (prepare_fn == NULL && check_fn == NULL)
         return -EINVAL;
-    int status = rlc_loop_ensure_wakeup(loop); /* it is what the loop sleeps for */
+    int status = rlc_loop_ensure_wakeup(loop); /* a hook is something to sleep for */
     if (status < 0)
         return status;
     rlc_hook *hook = rlc_memory_zeroed(rlc_memory_of(loop->kernel), sizeof *hook);
@@ -77,14 +77,14 @@ static void
 rlc_calling_out_to_a_prepare_hook(rlc_hook *hook) {
     if (hook->prepare_fn != NULL)
         hook->prepare_fn(hook->loop, hook, hook->context);
-    hook->is_prepared = !hook->is_removed; /* whatever a run inside has called */
+    hook->is_prepared = !hook->is_removed; /* even if a nested run has checked it */
 }
 
 __attribute__((noinline)) static void rlc_calling_out_to_a_check_hook(rlc_hook *hook) {
     hook->is_prepared = false;
     if (hook->check_fn != NULL)
         hook->check_fn(hook->loop, hook, hook->context);
-    __asm__ volatile(""); /* no tail call: the frame stays */
+    __asm__ volatile(""); /* no tail call, so that stack traces show this frame */
 }
 
 void rlc_loop_begin_hooks(rlc_loop *loop) {
@@ -96,9 +96,12 @@ void rlc_loop_end_hooks(rlc_loop *loop) {
         free_hooks(loop, false);
 }
 
-/* Both walks end at what was the last one when they began: that one stays in the list as long as they do. */
+/* Both walks end at the hook that was the last one when they began. It stays in the list meanwhile. */
 
-/** Calls the prepares of all hooks, or of those that no check has followed since. False in a child of fork(2). */
+/**
+ * Calls the prepares of all hooks; with `again`, of those that were checked since their prepare. Returns false in a
+ * child of fork(2).
+ */
 static bool call_prepares(rlc_loop *loop, rlc_hook *last, bool again) {
     for (rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
         if (!hook->is_removed && !(again && hook->is_prepared))
@@ -111,7 +114,7 @@ static bool call_prepares(rlc_loop *loop, rlc_hook *last, bool again) {
     return true;
 }
 
-/** The hooks up to one of them; NULL: all. */
+/** True if all hooks up to `last` are prepared; NULL: all hooks. */
 static bool are_prepared(const rlc_loop *loop, const rlc_hook *last) {
     for (const rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
         if (!hook->is_removed && !hook->is_prepared)
@@ -123,8 +126,8 @@ static bool are_prepared(const rlc_loop *loop, const rlc_hook *last) {
 }
 
 /**
- * A run inside of a prepare checks the hooks that were prepared before it. What they have prepared may be of the past:
- * they are prepared once more.
+ * A run inside of a prepare callout checks the hooks that were prepared before it. Their preparation may be out of
+ * date, so they are prepared once more.
  */
 static int prepare_all(rlc_loop *loop) {
     rlc_hook *last = TAILQ_LAST(&loop->hooks, rlc_hooks);
@@ -132,7 +135,7 @@ static int prepare_all(rlc_loop *loop) {
         return -ECHILD;
     if (!are_prepared(loop, last) && !call_prepares(loop, last, true))
         return -ECHILD;
-    return are_prepared(loop, NULL); /* also those that have come meanwhile: they have not been asked */
+    return are_prepared(loop, NULL); /* false also if a hook was added meanwhile: it is not prepared */
 }
 
 int rlc_loop_call_prepares(rlc_loop *loop) {
@@ -140,12 +143,12 @@ int rlc_loop_call_prepares(rlc_loop *loop) {
     loop->has_woken = false;
     int status = prepare_all(loop);
     if (status > 0 && loop->has_woken)
-        status = 0; /* a run inside has taken a wake that was meant for this pass */
+        status = 0; /* a nested run has taken a wake that was meant for this pass */
     loop->has_woken |= had_woken;
     return status;
 }
 
-/** Calls the checks of those whose prepare was called since their last check. */
+/** Calls the checks of the hooks that were prepared since their last check. */
 static bool call_checks(rlc_loop *loop) {
     rlc_hook *last = TAILQ_LAST(&loop->hooks, rlc_hooks);
     for (rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
@@ -161,18 +164,18 @@ static bool call_checks(rlc_loop *loop) {
 
 int rlc_loop_pass_with_hooks(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     rlc_loop_begin_hooks(loop);
-    /* A run inside of a prepare or a check may take a wake that was meant for this one. */
+    /* A run inside of a prepare or a check may take a wake that was meant for this pass. */
     bool had_woken = loop->has_woken;
     loop->has_woken = false;
-    /* What is left of a batch is served first: this pass polls nothing. */
+    /* If a batch has events left, this pass serves them first, and does not poll. */
     int status = rlc_port_set_holds_batch(loop->set) ? 1 : rlc_loop_call_prepares(loop);
     if (status >= 0) {
-        /* A prepare may have removed the last member: there is nothing to sleep for. */
+        /* A prepare may have removed the last member: then there is nothing to sleep for. */
         bool may_sleep = status > 0 && !rlc_loop_is_finished(loop);
         rlc_loop_demand_look(loop);
         loop->is_prepared = true;
         status = rlc_loop_pass(loop, may_sleep ? deadline_ns : 0, outcome);
-        loop->is_prepared = false; /* the last hook may have gone */
+        loop->is_prepared = false; /* the pass may have left it set, if the last hook was removed */
     }
     if (status == 0 && !call_checks(loop))
         status = -ECHILD;

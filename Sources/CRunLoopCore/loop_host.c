@@ -1,4 +1,4 @@
-/* Inside a host's loop: it sleeps for this one. */
+/* The calls of a host, which sleeps for the loop. */
 #include "loop_internal.h"
 #include "port_set_edges.h"
 
@@ -13,7 +13,7 @@ RLC_ON_STACK static int call_prepares(rlc_loop *loop) {
     volatile uintptr_t mark;
     if (loop->at != 0 && rlc_loop_nest(loop, (uintptr_t)&mark, false) < 0)
         return -ENOMEM;
-    rlc_loop_enter(loop, &mark); /* no callout may destroy the loop */
+    rlc_loop_enter(loop, &mark); /* so that no callout can destroy the loop */
     const rlc_outer_run *outer = loop->outer;
     rlc_loop_begin_hooks(loop);
     int status = rlc_loop_call_prepares(loop);
@@ -33,13 +33,13 @@ int rlc_loop_prepare(rlc_loop *loop) {
     uint64_t rebuilds = rlc_port_set_rebuilds(loop->set);
     rlc_loop_flush_watches(loop);
     if (loop->set->hidden != RLC_NONE_HIDDEN)
-        rlc_port_set_look_behind_ends(loop->set); /* as a wait of its own would */
+        rlc_port_set_look_behind_ends(loop->set); /* as a wait of the loop would */
     if (rlc_port_set_rebuilds(loop->set) != rebuilds)
         return 1; /* the host has to watch the new instance: see rlc_loop_rebuilds */
     if (prepared == 0 || rlc_loop_has_work(loop) || rlc_loop_has_due_timer(loop))
         return 1;
     int status = rlc_loop_ensure_wakeup(loop);
-    loop->has_moved_timers = true; /* looking at the first date may have brought another one first */
+    loop->has_moved_timers = true; /* reading the first date may have moved timers in the heap */
     if (status == 0)
         status = rlc_loop_get_ready_to_sleep(loop, NULL);
     return status < 0 ? status : status == 0;
@@ -55,7 +55,7 @@ RLC_ON_STACK int rlc_loop_dispatch(rlc_loop *loop) {
     rlc_loop_enter(loop, &mark);
     const rlc_outer_run *outer = loop->outer;
     rlc_outcome outcome = {false, false};
-    rlc_loop_demand_look(loop); /* until then the host finds the descriptor readable */
+    rlc_loop_demand_look(loop); /* otherwise the host's descriptor would stay readable */
     int status = rlc_loop_pass(loop, 0, &outcome);
     rlc_loop_end_inner(loop, outer);
     rlc_loop_leave(loop, false);

@@ -1,7 +1,8 @@
 /*
- * Runs inside of runs, and runs that were left: by a C++ exception, another unwinding or longjmp(3) out of a callout.
- * Nothing tells the loop of that. It sees it when the next run begins at the same place of the stack, or further up; or
- * further down, if something else lies in the run's place there; or when a run that goes on finds others inside of it.
+ * Nested runs, and runs that were left by a C++ exception, another unwinding or longjmp(3) out of a callout. The loop
+ * is not notified of that. It notices it when the next run begins at the same place on the stack, or further up; or
+ * further down, if other data has overwritten the run's mark; or when an outer run continues and finds runs inside of
+ * itself.
  */
 #include "loop_internal.h"
 #include "memory.h"
@@ -10,7 +11,7 @@
 #include <errno.h>
 
 void rlc_loop_leave(rlc_loop *loop, bool is_run) {
-    rlc_loop_end_blind_skips(loop); /* it may have left events; and who knows when the next run begins */
+    rlc_loop_end_blind_skips(loop); /* the run may leave events, and the next run may begin much later */
     rlc_outer_run *outer = loop->outer;
     uint64_t stop = atomic_exchange(&loop->stop, outer == NULL ? 0 : outer->stop);
     if (outer == NULL) {
@@ -27,7 +28,10 @@ void rlc_loop_leave(rlc_loop *loop, bool is_run) {
     rlc_memory_free(rlc_memory_of(loop->kernel), outer);
 }
 
-/** Its callout has ended, whatever became of it. A stop that it has not obeyed is for the run around it, if any. */
+/**
+ * Ends the innermost run, which was left: its callout has ended. A stop that the run has not obeyed is passed on to the
+ * run around it, if there is one.
+ */
 static void end_left(rlc_loop *loop) {
     uintptr_t callee = loop->callee;
     loop->callee = 0;

@@ -1,12 +1,12 @@
-/* The calls from any thread: post, wake, stop. And defer, for the loop's own thread. */
+/* The calls for any thread: post, wake, stop. And defer, for the loop's own thread. */
 #include "loop_internal.h"
 #include "wakeup_port_internal.h"
 
 #include <errno.h>
 
 /**
- * Answers three questions by one comparison: is this a child of fork(2), has destroy begun, does the process have a
- * race detector? True if the answer to each is no, as usual.
+ * True in the usual case: this is no child of fork(2), destroy has not begun, and the process has no race detector. One
+ * comparison checks all three.
  */
 static inline bool is_plain(const rlc_loop *loop) {
     uint32_t generation = atomic_load_explicit(&loop->plain_generation, memory_order_relaxed);
@@ -14,8 +14,8 @@ static inline bool is_plain(const rlc_loop *loop) {
 }
 
 /**
- * Called if is_plain is false. Returns -ECHILD in a child of fork(2). Else announces the hand-over to the race
- * detector, if there is one, and returns 0. If destroy has begun, the caller finds that out by itself.
+ * Called if is_plain is false. Returns -ECHILD in a child of fork(2). Otherwise announces the hand-over to the race
+ * detector, if there is one, and returns 0. The caller checks whether destroy has begun.
  */
 __attribute__((noinline)) static int tell_else(rlc_loop *loop) {
     if (rlc_loop_is_forked(loop))
@@ -34,7 +34,7 @@ static inline int defer(rlc_loop *loop, rlc_post_node *node) {
     return 0;
 }
 
-/* This and post_else apart, so that the plain way saves no registers. */
+/* This and post_else are not inlined, so that the usual way saves no registers. */
 __attribute__((noinline)) static int defer_else(rlc_loop *loop, rlc_post_node *node) {
     int status = tell_else(loop);
     if (status < 0)
@@ -47,15 +47,18 @@ int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node) {
     return is_plain(loop) ? defer(loop, node) : defer_else(loop, node);
 }
 
-/** For a post, which the loop owns by now: an errno; 0 also if the loop was destroyed since, and has called it. */
+/**
+ * Wakes the loop for a post that it owns already. Returns 0 or a positive errno; 0 also if the loop was destroyed
+ * since, because that has called the post.
+ */
 __attribute__((noinline)) static int wake_sleeper(rlc_loop *loop) {
     int status = rlc_wakeup_port_signal(loop->wakeup);
     return status < 0 && status != -ESHUTDOWN && status != -ECHILD ? -status : 0;
 }
 
 /**
- * A poster that finds the loop asleep wakes it, also for a poster that was preempted before it checked. A loop that is
- * awake needs no wake: it reads the queue after it has announced its sleep.
+ * A poster that finds the loop asleep wakes it, and so also serves posters that were preempted before their check. A
+ * loop that is awake needs no wake: it reads the queue after it has announced its sleep.
  */
 static inline int wake_if_asleep(rlc_loop *loop) {
     return rlc_wakeup_word(loop->wakeup) == RLC_WORD_ASLEEP ? wake_sleeper(loop) : 0;

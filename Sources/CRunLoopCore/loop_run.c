@@ -1,4 +1,4 @@
-/* Runs: passes until there is a result. A pass: a poll of the kernel, unless it may be left out, and callouts. */
+/* A run makes passes until there is a result. A pass polls the kernel, unless it may skip that, and makes callouts. */
 #include "kernel_internal.h"
 #include "loop_internal.h"
 #include "port_set_lost.h"
@@ -8,28 +8,29 @@
 #include <errno.h>
 
 /*
- * While this thread queues work for itself it may leave out polls of the kernel, but not for long. Then a timer that is
- * further off than FAR_NS is not looked for: it may be late by BLIND_SKIPS_MAX - 1 posts that are slow of a sudden.
+ * While this thread queues work for itself, it may leave out polls of the kernel, but not for long. In this time it
+ * does not check for a timer that is further away than FAR_NS. So if posts suddenly take longer, that timer may be late
+ * by BLIND_SKIPS_MAX - 1 posts.
  */
 enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000, FAR_NS = 100 * 1000 * 1000 };
 
-/* Of posts that take less each as many as may be left out blindly are not too long together. */
+/* If each post takes less, BLIND_SKIPS_MAX posts together take less than SKIPPING_NS_MAX. */
 enum { BRISK_NS = SKIPPING_NS_MAX / BLIND_SKIPS_MAX };
 
-/* Timers that tolerate less have the timer's descriptor, which the kernel does not delay. */
+/* For timers that tolerate less the loop sets the timerfd, which the kernel does not delay. */
 enum { TOLERANT_NS = 100 * 1000 };
 
-/* As many events are looked through for the timer's before the clock is read. */
+/* In so many events the loop searches for the timerfd's, before it reads the clock. */
 enum { FEW_EVENTS = RLC_BATCH_MIN - 1 };
 
-/* ---- polls of the kernel, called looks ---- */
+/* ---- polls of the kernel; the code calls them looks ---- */
 
-/** While looks are left out, which is for SKIPPING_NS_MAX after the last at most: no timer is due soon. */
+/** True if no timer is due while polls are left out, which is at most SKIPPING_NS_MAX after the last poll. */
 static inline bool is_far_from_timers(const rlc_loop *loop) {
     return loop->timers_at_ns > loop->looked_ns + FAR_NS;
 }
 
-/** The same where the heap may be asked: dates may have been taken back. */
+/** As is_far_from_timers, but reads the heap if need be: a date may have been cancelled. */
 __attribute__((noinline)) static bool is_really_far_from_timers(rlc_loop *loop) {
     if (!is_far_from_timers(loop))
         rlc_loop_note_timers(loop);
@@ -37,8 +38,8 @@ __attribute__((noinline)) static bool is_really_far_from_timers(rlc_loop *loop) 
 }
 
 /**
- * How many looks may be left out before the clock is read again: few at first, so that long callouts are noticed; many
- * at once if those of the last time were short.
+ * Returns how many polls may be left out before the clock is read again: few at first, so that long callouts are
+ * noticed; many at once if the posts before the last poll were short.
  */
 static uint32_t next_skips(rlc_loop *loop) {
     if (!is_really_far_from_timers(loop) || (loop->skipped_looks == 0 && !loop->is_brisk))
@@ -46,7 +47,7 @@ static uint32_t next_skips(rlc_loop *loop) {
     return loop->is_brisk || loop->skipped_looks > BLIND_SKIPS_MAX ? BLIND_SKIPS_MAX : loop->skipped_looks;
 }
 
-/* Apart, so that the usual pass has the rest in line. */
+/* Not inlined, so that the rest is inlined into the usual pass. */
 __attribute__((noinline)) static bool may_skip_look_by_clock(rlc_loop *loop) {
     uint64_t now = rlc_loop_now(loop);
     bool is_over = now - loop->looked_ns >= SKIPPING_NS_MAX;
@@ -72,7 +73,7 @@ static inline bool may_skip_look(rlc_loop *loop) {
     return true;
 }
 
-/** How much earlier than a timer's last moment a wait has to end by itself. */
+/** Returns how much earlier than a timer's latest moment the timeout of a wait must end it. */
 static uint64_t margin(rlc_loop *loop) {
     if (loop->slack_ns == 0)
         loop->slack_ns = rlc_time_add(rlc_kernel_wait_slack(loop->kernel), 1);
@@ -80,9 +81,9 @@ static uint64_t margin(rlc_loop *loop) {
 }
 
 /**
- * Lets the wait's own end wake the loop for its timers, where they tolerate more than its slack. That spares a system
- * call, but every wait would have to do it. So it is done once for one date: if other events come before that, the
- * timer's descriptor is set.
+ * Lets the timeout of the wait wake the loop for its timers, if they tolerate more than the slack of a wait. That saves
+ * the call that sets the timerfd; but then each further wait needs the timeout. So the loop does it once for a date: if
+ * other events come first, it sets the timerfd.
  */
 static bool limits_wait(rlc_loop *loop, uint64_t wake_at_ns, uint64_t *deadline_ns) {
     if (wake_at_ns == loop->limited_by_ns || wake_at_ns >= loop->told_at_ns)
@@ -96,9 +97,9 @@ static bool limits_wait(rlc_loop *loop, uint64_t wake_at_ns, uint64_t *deadline_
     return true;
 }
 
-/** 1 or -errno. Apart, so that the usual wait saves fewer registers. */
+/** Makes the kernel end the sleep for the first timer. 1 or -errno. Not inlined: the usual wait saves no registers. */
 __attribute__((noinline)) static int tell_kernel(rlc_loop *loop, uint64_t *deadline_ns) {
-    uint64_t wake_at_ns = rlc_timer_heap_wake_at(loop->heap); /* which brings first what is first by now */
+    uint64_t wake_at_ns = rlc_timer_heap_wake_at(loop->heap); /* moves the first timer to the front */
     rlc_loop_note_timers(loop);
     loop->has_moved_timers = true;
     if (loop->heap->knows_tolerance && deadline_ns != NULL && limits_wait(loop, wake_at_ns, deadline_ns))
@@ -106,12 +107,15 @@ __attribute__((noinline)) static int tell_kernel(rlc_loop *loop, uint64_t *deadl
     int status = rlc_loop_arm_timer_port(loop, wake_at_ns);
     if (status < 0 && (status == -ECHILD || deadline_ns == NULL))
         return status;
-    if (status < 0 && wake_at_ns < *deadline_ns) /* there is no timerfd: the wait ends by itself */
+    if (status < 0 && wake_at_ns < *deadline_ns) /* there is no timerfd: the timeout ends the wait */
         *deadline_ns = wake_at_ns == 0 ? 1 : wake_at_ns;
     return 1;
 }
 
-/** Something was posted; or there is a new eventfd in place of a lost one. 0 or -errno. */
+/**
+ * The loop cannot sleep now: something was posted, or there is a new eventfd in place of a lost one, which the set then
+ * watches. Returns 0 or -errno.
+ */
 __attribute__((noinline)) static int renew_wakeup(rlc_loop *loop) {
     if (!rlc_kit_take_renewal(loop->wakeup))
         return 0;
@@ -124,11 +128,11 @@ __attribute__((noinline)) static int renew_wakeup(rlc_loop *loop) {
 static inline int get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
     if (!rlc_wakeup_word_sleeps(loop->wakeup) || rlc_wakeup_port_needs_renewal(loop->wakeup))
         return renew_wakeup(loop);
-    /* From here on every waker writes. What was published before is seen now. */
+    /* From here on every waker writes to the eventfd. What others published before is visible now. */
     if (rlc_has_posts(&loop->posts))
         return 0;
     if (deadline_ns != NULL && rlc_loop_is_stopped(loop))
-        return 0; /* a host sleeps for no run: one further out on the stack goes on when the host returns */
+        return 0; /* only a run: the stop of an outer run does not end a host's sleep */
     if (rlc_loop_has_untold_timer(loop))
         return tell_kernel(loop, deadline_ns);
     return loop->has_moved_timers ? rlc_loop_spare_wake(loop) : 1;
@@ -138,7 +142,7 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
     return get_ready_to_sleep(loop, deadline_ns);
 }
 
-/** A wait that has an end also ends for the first timer: other code may have closed the timerfd. Apart: it is rare. */
+/** A wait with a timeout also ends for the first timer: other code may have closed the timerfd. Not inlined: rare. */
 __attribute__((noinline)) static int get_ready_to_sleep_until(rlc_loop *loop, uint64_t *deadline_ns) {
     int status = rlc_loop_get_ready_to_sleep(loop, deadline_ns);
     if (loop->told_at_ns < *deadline_ns)
@@ -146,17 +150,17 @@ __attribute__((noinline)) static int get_ready_to_sleep_until(rlc_loop *loop, ui
     return status;
 }
 
-/** Spins, if the loop's host has asked for it. True if there is something to do now. */
+/** Spins, if rlc_loop_set_spin has allowed it. Returns true if there is something to do now. */
 static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
     if (loop->spin.limit_ns == 0)
         return false;
-    loop->has_moved_timers = true; /* what looks at the first date may bring another one first */
+    loop->has_moved_timers = true; /* reading the first date may move timers in the heap */
     if (rlc_loop_has_timers(loop) && rlc_timer_heap_wake_at(loop->heap) < deadline_ns)
         deadline_ns = rlc_timer_heap_wake_at(loop->heap);
     return rlc_spin_until_posted(&loop->spin, loop->wakeup, &loop->posts, deadline_ns);
 }
 
-/** Fetches events, waiting until deadline_ns if there is nothing else to do. */
+/** Fetches events; waits until deadline_ns if there is nothing else to do. */
 static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     int status = 1;
     if (deadline_ns != 0) {
@@ -169,7 +173,7 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
         if (status == 0)
             deadline_ns = 0;
         else
-            loop->skipped_looks = RLC_LOOK_SLEEPS; /* until the wait returns: its thread may be cancelled there */
+            loop->skipped_looks = RLC_LOOK_SLEEPS; /* for rlc_loop_destroy, if the thread is cancelled in the wait */
     }
     if (status >= 0) {
         status = rlc_port_set_wait(loop->set, deadline_ns);
@@ -184,9 +188,8 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
 }
 
 /**
- * True if no timer is due, since the kernel would have told: this pass has fetched something, and the timer's
- * descriptor, which is set for the first one, has not expired. More events than a few are not looked through; so few
- * also leave room in the batch.
+ * True if the poll shows that no timer is due: it has fetched events without the timerfd's, and the timerfd is set for
+ * the first timer. The loop searches only a few events; so few have also left room in the batch, so none is missing.
  */
 static inline bool is_told_of_timers(const rlc_loop *loop, bool holds_batch) {
     const rlc_port_set *set = loop->set;
@@ -208,11 +211,11 @@ static rlc_port *take_event(rlc_port_set *set, uint32_t *ret_ready) {
     return port != NULL ? port : rlc_port_set_take_port(set, ret_ready);
 }
 
-/** Events that this pass has fetched count as true; those of an earlier pass are verified. */
+/** Calls the watches of fetched events. It trusts the events of this pass, and verifies those of an earlier one. */
 static bool call_events(rlc_loop *loop) {
     bool called = false;
     uint32_t ready;
-    /* A nested run may leave a fresh batch: the bound leaves what remains to the next pass. */
+    /* A nested run may fetch a new batch. The bound leaves the rest of that to the next pass. */
     for (int i = 0; i < RLC_BATCH_MAX && rlc_port_set_has_events(loop->set); i++) {
         rlc_port *port = take_event(loop->set, &ready);
         if (port == NULL)
@@ -235,10 +238,10 @@ __attribute__((noinline)) /* Stack traces and profiles tell the kinds of callout
 static void
 rlc_calling_out_to_a_post(rlc_post_node *node) {
     node->post_fn(node, true);
-    __asm__ volatile(""); /* no tail call: the frame stays */
+    __asm__ volatile(""); /* no tail call, so that stack traces show this frame */
 }
 
-/** `node` is the first of those taken. 0, or -ECHILD: one has forked, and the others are left to the parent. */
+/** Calls the taken posts from `node` on. 0, or -ECHILD: one has forked, and only the parent calls the others. */
 static inline int call_posts(rlc_loop *loop, rlc_post_node *node) {
     do {
         loop->taken = node->next;
@@ -251,7 +254,7 @@ static inline int call_posts(rlc_loop *loop, rlc_post_node *node) {
 
 /* ---- a pass ---- */
 
-/** In builds with internal checks: what is kept of the timers agrees with the heap and the timer's descriptor. */
+/** In builds with internal checks: checks that the noted dates agree with the heap and the timerfd. */
 static inline void check_dates(const rlc_loop *loop) {
 #ifdef RLC_INTERNAL_CHECKS
     assert(loop->heap == NULL || loop->timers_at_ns <= rlc_timer_heap_earliest_key(loop->heap));
@@ -300,7 +303,7 @@ static inline bool has_queued(const rlc_loop *loop) {
     return loop->deferred != NULL || rlc_has_posts(&loop->posts);
 }
 
-/** True if the next pass would call nothing but posts, unless it polls the kernel. */
+/** True if the next pass would call only posts, unless it polls the kernel. */
 static bool has_only_posts(rlc_loop *loop) {
     return has_queued(loop) && !loop->has_prelude && !rlc_port_set_has_events(loop->set) &&
            rlc_slot_list_is_empty(&loop->failed) && rlc_slot_list_is_empty(&loop->due) &&
@@ -308,8 +311,9 @@ static bool has_only_posts(rlc_loop *loop) {
 }
 
 /**
- * Makes such passes, one after the other. That they are such ones is asked before a row of them, which ends with the
- * blind skips: whatever else may change it ends these. RLC_RUN_STOPPED, 0 to continue the run, or -ECHILD.
+ * Makes passes that only call posts, one after the other. It checks has_only_posts before a row of passes, and the row
+ * ends with the blind skips: every change that could make it false sets them to 0. Returns RLC_RUN_STOPPED, 0 to
+ * continue the run, or -ECHILD.
  */
 static int serve_posts(rlc_loop *loop) {
     while (has_only_posts(loop) && may_skip_look(loop)) {
@@ -328,7 +332,7 @@ static int serve_posts(rlc_loop *loop) {
 
 /* ---- runs ---- */
 
-/** Makes one pass and decides what follows: a result, 0 to continue, or -errno. */
+/** Makes one pass. Returns the run's result, 0 to continue, or -errno. */
 static int step(rlc_loop *loop, uint64_t deadline_ns, bool is_once) {
     if (rlc_loop_is_finished(loop))
         return RLC_RUN_FINISHED;
@@ -351,7 +355,7 @@ RLC_ON_STACK static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) 
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
     if (loop->deferred_end == NULL)
-        return -ESHUTDOWN; /* it could not sleep */
+        return -ESHUTDOWN; /* the loop could not sleep */
     if (loop->at == 0)
         atomic_store(&loop->stop, ++loop->last_serial << 1);
     else if (rlc_loop_nest(loop, (uintptr_t)&mark, true) < 0)
@@ -360,7 +364,7 @@ RLC_ON_STACK static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) 
     const rlc_outer_run *outer = loop->outer;
     bool is_endless = !is_once && deadline_ns == RLC_TIME_FOREVER;
     if (is_endless && loop->told_at_ns != RLC_TIME_FOREVER)
-        rlc_loop_verify_timer_port(loop); /* no wait has an end of its own: the timerfd, which is set, must be there */
+        rlc_loop_verify_timer_port(loop); /* no wait has a timeout: only the timerfd ends it for timers */
     while (true) {
         int result = step(loop, deadline_ns, is_once);
         if (result == 0 && is_endless)
@@ -369,7 +373,7 @@ RLC_ON_STACK static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) 
             rlc_loop_end_inner(loop, outer);
         if (result != 0) {
             rlc_loop_leave(loop, true);
-            rlc_loop_acquire(loop); /* what was done before a stop */
+            rlc_loop_acquire(loop); /* for what others did before a stop */
             return result;
         }
         if (loop->outer == NULL)

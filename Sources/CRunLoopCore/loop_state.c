@@ -1,4 +1,4 @@
-/* A loop's figures, and its description: both only look. */
+/* A loop's figures and its description. Both only read. */
 #include "loop_internal.h"
 #include "wakeup_port_internal.h"
 
@@ -17,7 +17,10 @@ static uint32_t count_posts(const rlc_post_node *node) {
     return count;
 }
 
-/** Only the owner takes from the queue, and others put nodes before those that are seen here. */
+/**
+ * Safe while other threads post: only the owner takes nodes, and posters put new nodes before the ones that are read
+ * here.
+ */
 static uint32_t count_waiting_posts(const rlc_loop *loop) {
     uintptr_t head = __atomic_load_n(&loop->posts.head, __ATOMIC_SEQ_CST);
     uint32_t count = head > RLC_QUEUE_CLOSED ? count_posts((const rlc_post_node *)head) : 0;
@@ -72,7 +75,7 @@ static rlc_loop_statistics figures_of(const rlc_loop *loop) {
     return figures;
 }
 
-/** Without the members that were appended since. */
+/** The size in version 0.1, without the members that were appended since. */
 enum { FIRST_SIZE = offsetof(rlc_loop_statistics, descriptors) + sizeof(uint32_t) };
 
 int rlc_loop_read_statistics(const rlc_loop *loop, rlc_loop_statistics *ret_statistics) {
@@ -89,7 +92,7 @@ int rlc_loop_read_statistics(const rlc_loop *loop, rlc_loop_statistics *ret_stat
 
 /* ---- description ---- */
 
-/** What was written, and what it would take. */
+/** A text in a buffer of `size` bytes. `length` is that of the whole text. */
 typedef struct text {
     char *buffer;
     size_t size, length;
@@ -105,7 +108,7 @@ __attribute__((format(printf, 2, 3))) static void append(text *text, const char 
     text->length += length > 0 ? (size_t)length : 0;
 }
 
-/** Nanoseconds as milliseconds, without the zeroes behind. */
+/** Appends nanoseconds as milliseconds, without trailing zeroes. */
 static void append_duration(text *text, const char *before, uint64_t duration_ns) {
     char digits[32];
     int end = snprintf(digits, sizeof digits, "%llu.%06llu", duration_ns / 1000000ULL, duration_ns % 1000000ULL);
@@ -153,7 +156,7 @@ static void append_watches(text *text, const rlc_loop *loop) {
     const rlc_slot_table *table = &loop->set->ports;
     for (uint32_t slot = 0; slot < table->touched; slot++) {
         const rlc_watch *watch = rlc_slot_table_at(table, slot);
-        /* Hints are the loop's own. */
+        /* Hints are descriptors of the loop itself. */
         if (rlc_slot_is_live(&watch->port.slot) && !rlc_port_is(&watch->port, RLC_PORT_HINT) && watch->watch_fn != NULL)
             append_watch(text, watch);
     }

@@ -17,7 +17,7 @@ static bool is_due(const rlc_timer *timer) {
     return timer->member.marks[RLC_TIMER_DUE];
 }
 
-/* ---- the timerfd: without one the timeout of a wait carries the first date ---- */
+/* ---- the timerfd; without one the timeout of a wait ends it for the first timer ---- */
 
 static int make_timer_port(rlc_loop *loop) {
     rlc_timer_port *port;
@@ -37,13 +37,13 @@ static int make_timer_port(rlc_loop *loop) {
 
 void rlc_loop_lose_timer_port(rlc_loop *loop) {
     rlc_kit_forget_timer_fd(loop->timer_port);
-    (void)rlc_port_set_remove(loop->set, loop->timer_token); /* 0: it is a member, whoever has the number */
+    (void)rlc_port_set_remove(loop->set, loop->timer_token); /* cannot fail: it is a member */
     rlc_timer_port_destroy(loop->timer_port);
     loop->timer_port = NULL;
     loop->told_at_ns = RLC_TIME_FOREVER;
 }
 
-/** The timerfd could not be set: other code has closed it, or the kernel refuses. */
+/** Drops a timerfd that could not be set: other code has closed it, or the kernel refuses the call. */
 static void drop_timer_port(rlc_loop *loop, int status) {
     int fd = rlc_timer_port_fd(loop->timer_port);
     bool is_own = status != -EINVAL && rlc_kit_is_watched(loop->set, loop->timer_token);
@@ -74,13 +74,13 @@ int rlc_loop_arm_timer_port(rlc_loop *loop, uint64_t wake_at_ns) {
 
 /* ---- adding ---- */
 
-/** Makes what the first timer needs. After a failure a part of it may exist; the next timer makes what is missing. */
+/** Makes what the first timer needs. If it fails, a part may exist; the next timer makes what is missing. */
 static int set_up_timers(rlc_loop *loop) {
     int status = rlc_loop_ensure_wakeup(loop);
     if (status == 0 && loop->heap == NULL)
         status = rlc_timer_heap_create_for(rlc_memory_of(loop->kernel), sizeof(rlc_timer), &loop->heap);
     if (status == 0 && loop->timer_port == NULL)
-        (void)make_timer_port(loop); /* tried again when it is to be armed */
+        (void)make_timer_port(loop); /* if it fails, the first arming tries again */
     return status;
 }
 
@@ -103,7 +103,7 @@ int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *context, rlc
     return 0;
 }
 
-/* ---- the due ones: taken from the heap, not called yet ---- */
+/* ---- due timers: taken from the heap, not called yet ---- */
 
 static void join_due(void *context, rlc_heap_timer *member) {
     rlc_loop *loop = context;
@@ -134,7 +134,7 @@ __attribute__((always_inline)) static inline void set(
     }
 }
 
-/* Apart, so that the usual way saves no registers. */
+/* Not inlined, so that the usual way saves no registers. */
 __attribute__((noinline)) static int arm_due(
     rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, uint64_t tolerance_ns) {
     leave_due(timer->loop, timer);
@@ -183,13 +183,13 @@ void rlc_loop_free_removed_timers(rlc_loop *loop) {
 
 /* ---- dates that no timer has any more ---- */
 
-/* How many of them are left as they are, one after the other: a bit mask. */
+/* How many such dates in a row stay set in the timerfd: a bit mask. */
 enum { LEFT_IN_A_ROW_MAX = 63 };
 
 /**
- * Whether to pay a system call for such a date. It spares a wake for nothing, if the loop sets no new date before that.
- * If it does, as with timeouts that are set and cancelled in turn, one wake would have served for both dates; then the
- * next dates are left as they are, at first one, then more and more.
+ * Decides whether a system call pays that takes such a date from the timerfd. It saves a useless wake, unless the loop
+ * sets a new date before that one. If it does, as with timeouts that are set and cancelled in turn, one wake would have
+ * served both dates; then the timerfd keeps the next dates, at first one, then more and more.
  */
 static bool is_worth_a_call(rlc_timer_port *port, uint64_t now_ns) {
     if (now_ns < port->spared_ns) {
@@ -199,13 +199,13 @@ static bool is_worth_a_call(rlc_timer_port *port, uint64_t now_ns) {
         port->left_dates--;
     } else {
         if (port->spared_ns != 0)
-            port->left_in_a_row = 0; /* the last one was */
+            port->left_in_a_row = 0; /* the last call has paid */
         return true;
     }
     return false;
 }
 
-/** The timer's descriptor is set for a date that no timer has any more, and was not left so. */
+/** True if the timerfd is set for a date that no timer has any more, and it was not decided to keep that date. */
 static bool is_set_too_early(const rlc_loop *loop) {
     return loop->told_at_ns != RLC_TIME_FOREVER && loop->told_at_ns != loop->timer_port->left_ns &&
            loop->told_at_ns < rlc_timer_heap_earliest_key(loop->heap);
@@ -223,7 +223,7 @@ int rlc_loop_spare_wake(rlc_loop *loop) {
     port->spared_ns = loop->told_at_ns;
     rlc_loop_note_timers(loop);
     if (rlc_loop_has_timers(loop)) {
-        rlc_timer_port_note_expiry(port); /* so that a later date is set */
+        rlc_timer_port_note_expiry(port); /* so that the port accepts a later date */
         int status = rlc_loop_arm_timer_port(loop, rlc_timer_heap_wake_at(loop->heap));
         return status < 0 ? status : 1;
     }
@@ -239,7 +239,7 @@ int rlc_loop_spare_wake(rlc_loop *loop) {
 /* ---- firing ---- */
 
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
-    if (loop->told_at_ns <= now_ns && loop->set->fetched == 0) { /* the expiry has not come, and may never come */
+    if (loop->told_at_ns <= now_ns && loop->set->fetched == 0) { /* the expiry was not fetched, and may never be */
         rlc_timer_port_note_expiry(loop->timer_port);
         loop->told_at_ns = RLC_TIME_FOREVER;
     }
@@ -252,10 +252,10 @@ __attribute__((noinline)) /* Stack traces and profiles tell the kinds of callout
 static void
 rlc_calling_out_to_a_timer(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns) {
     timer->timer_fn(loop, timer, deadline_ns, timer->member.context);
-    __asm__ volatile(""); /* no tail call: the frame stays */
+    __asm__ volatile(""); /* no tail call, so that stack traces show this frame */
 }
 
-/** Only after the callout, so that a run inside it does not call it again. */
+/** Arms a repeating timer again. Called after the callout, so that a run inside the callout does not call it again. */
 __attribute__((noinline)) static void repeat(rlc_loop *loop, rlc_timer *timer) {
     uint64_t now_ns = loop->kernel->now(loop->kernel->context, RLC_CLOCK_MONOTONIC);
     uint64_t next_ns = rlc_time_next_in_phase(timer->member.deadline_ns, timer->interval_ns, now_ns);
@@ -264,7 +264,7 @@ __attribute__((noinline)) static void repeat(rlc_loop *loop, rlc_timer *timer) {
 
 __attribute__((noinline)) void rlc_loop_end_timer(rlc_loop *loop, rlc_timer *timer) {
     bool was_armed = timer->member.marks[RLC_TIMER_ARMED];
-    timer->member.marks[RLC_TIMER_ARMED] = true; /* for an enclosing callout of its own, which must have armed it */
+    timer->member.marks[RLC_TIMER_ARMED] = true; /* for an outer callout of the same timer, which must have armed it */
     if (!is_removed(timer) && !was_armed && timer->interval_ns != 0)
         repeat(loop, timer);
 }

@@ -41,13 +41,18 @@ static void leave_lists(rlc_watch *watch) {
     rlc_port_assign(&watch->port, RLC_PORT_PENDING | RLC_PORT_REFUSED, false);
 }
 
-/** It is no member any more: it is called once with RLC_ERROR, then suspended until its interest is set. */
+/**
+ * Refuses a watch that is no member any more: the loop calls it once with RLC_ERROR, and suspends it until its interest
+ * is set.
+ */
 static void refuse(rlc_watch *watch) {
     watch->port.state = RLC_PORT_REFUSED;
     append(&watch->loop->failed, watch);
 }
 
-/** A member goes. If epoll does not take its number for the watch that had it before, that one is refused. */
+/**
+ * Takes a member out of the set. If epoll then refuses the number for the earlier watch with it, that watch is refused.
+ */
 static void withdraw(rlc_loop *loop, rlc_port *port) {
     int status = rlc_port_set_withdraw(loop->set, port);
     while (status < 0) {
@@ -61,7 +66,10 @@ static void withdraw(rlc_loop *loop, rlc_port *port) {
 
 enum { WATCHED_FOR = RLC_READABLE | RLC_WRITABLE | RLC_PRIORITY };
 
-/** False if another file has the number by now: that loss is noticed here. */
+/**
+ * True if the number still refers to a descriptor of the loop. If another file has it by now, this is where the loop
+ * notices the loss.
+ */
 __attribute__((noinline)) static bool is_still_own(const rlc_loop *loop, int fd) {
     if (fd == rlc_port_set_fd(loop->set))
         (void)rlc_kit_revive_if_lost(loop->set);
@@ -71,7 +79,7 @@ __attribute__((noinline)) static bool is_still_own(const rlc_loop *loop, int fd)
     return owner != NULL && rlc_port_is(owner, RLC_PORT_HINT) && !rlc_port_set_has_lost_hint(loop->set, owner);
 }
 
-/** True for a number of the loop's own descriptors. */
+/** True for the number of a descriptor of the loop. */
 static inline bool is_own(const rlc_loop *loop, int fd) {
     bool is_number = fd == loop->set->epoll_fd || fd == atomic_load(&loop->wakeup->event_fd) ||
                      (loop->timer_port != NULL && fd == loop->timer_port->timer_fd);
@@ -95,7 +103,7 @@ int rlc_loop_add_watch(
     rlc_port *port = rlc_port_set_claim(loop->set);
     if (port == NULL)
         return -ENOMEM;
-    port->fd = fd; /* a record begins with zeros: of the kind RLC_PORT_READINESS */
+    port->fd = fd; /* a record begins with zeros, so its kind is RLC_PORT_READINESS */
     port->interest = (uint8_t)(interest & WATCHED_FOR);
     port->context = context;
     rlc_watch *watch = (rlc_watch *)port;
@@ -112,7 +120,7 @@ void rlc_loop_flush_watches(rlc_loop *loop) {
         rlc_watch *watch = watch_at(loop, slot);
         next = watch->port.link.next;
         if (rlc_port_has(&watch->port, RLC_PORT_MUTED))
-            continue; /* this run is inside the callout that reports its refusal */
+            continue; /* this run is inside the callout that reports the refusal */
         leave_lists(watch);
         if (rlc_port_set_enroll(loop->set, &watch->port) < 0)
             refuse(watch);
@@ -137,7 +145,7 @@ int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest) {
     if (rlc_port_has(&watch->port, RLC_PORT_PENDING))
         return 0;
     leave_lists(watch);
-    make_pending(watch); /* the set refused it once: try again */
+    make_pending(watch); /* the set has refused it: try again */
     return 0;
 }
 
@@ -145,7 +153,7 @@ void rlc_watch_remove(rlc_watch *watch) {
     if (watch == NULL || is_removed(watch))
         return;
     rlc_loop *loop = watch->loop;
-    rlc_loop_end_blind_skips(loop); /* what shares its number may be refused */
+    rlc_loop_end_blind_skips(loop); /* another watch of the same number may be refused */
     if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
         withdraw(loop, &watch->port);
     else
@@ -174,7 +182,7 @@ __attribute__((noinline)) /* Stack traces and profiles tell the kinds of callout
 void
 rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready) {
     watch->watch_fn(loop, watch, ready, watch->port.context);
-    __asm__ volatile(""); /* no tail call: the frame stays */
+    __asm__ volatile(""); /* no tail call, so that stack traces show this frame */
 }
 
 void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch) {
@@ -188,9 +196,9 @@ void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch) {
 
 void rlc_loop_mute(rlc_loop *loop, rlc_watch *watch) {
     if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
-        (void)rlc_port_set_mute(loop->set, &watch->port, true); /* what is taken out is not refused */
+        (void)rlc_port_set_mute(loop->set, &watch->port, true); /* cannot fail: epoll does not refuse a removal */
     else
-        rlc_port_assign(&watch->port, RLC_PORT_MUTED, true); /* refused: if it is to be tried again, then later */
+        rlc_port_assign(&watch->port, RLC_PORT_MUTED, true); /* refused: not added before its callout ends */
 }
 
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port) {
