@@ -12,7 +12,7 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(_ source: RunLoop.ChildSour
   source.body.call(source, status)
 }
 
-/// Always true: it has called.
+/// Always returns true: see Items/Callouts.swift in RunLoopKit.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_MEMORY_PRESSURE_SOURCE__(
   _ event: RunLoop.MemoryPressure.Event, _ source: RunLoop.MemoryPressure
@@ -21,7 +21,7 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_MEMORY_PRESSURE_SOURCE__(
   return true
 }
 
-/// Always true: it has called.
+/// Always returns true: see Items/Callouts.swift in RunLoopKit.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FILE_WATCH__(
   _ watch: RunLoop.FileWatch, _ event: RunLoop.FileWatch.Event

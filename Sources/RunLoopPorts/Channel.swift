@@ -3,68 +3,69 @@ import RunLoopKit
 internal import RunLoopLibc
 internal import Synchronization
 
-/// One connection to another process, or to another part of this one: what rights to the other side's ports send
-/// through, and where messages to this side's ports come in. See docs/decisions/0013-ports-between-processes.md.
+/// One connection to another process, or to another part of this one. Rights to the peer's ports send through it, and
+/// it receives messages for this side's ports. See docs/decisions/0013-ports-between-processes.md.
 ///
-/// It exists as long as one side has a right to a port of the other. While it is open it must be read, because
-/// otherwise this process would never see the end of the peer. The loops of the ports that the peer has a right to read
-/// it, and those of the port that it was made for (`origin`); when that is gone too, the I/O thread. A connection that
-/// this process has opened is read only while something can arrive on it, or a call waits for its end.
+/// It exists as long as one side has a right to a port of the other. An open connection must be read: otherwise this
+/// process would never notice the peer's end. The loops of the ports to which the peer has a right read it, and so do
+/// the loops of the port that it was made for (`origin`). When the origin has ended and the peer has no right left, the
+/// I/O thread reads it. A connection that this process has opened is read only while something can arrive on it, or a
+/// call waits for its end.
 ///
-/// `sending` is held while a frame is made and sent, but not while room is waited for; `receiving` while one is taken
-/// from the socket and put where it belongs; neither in user code. `receiving` may be held around `sending` and
-/// mailboxes' locks, and all of them around `importing`.
+/// `sending` is held while a frame is made and sent, but not while a thread waits for room. `receiving` is held while a
+/// packet is read and its message is queued. Neither is held while user code runs. `sending` and mailboxes' locks may
+/// be taken under `receiving`, and `importing` under all of them.
 final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
-  /// Its descriptor, which is held while it is used.
+  /// Owns the descriptor, which callers hold while they use it.
   let socket: OwnedDescriptor
   let terms: PortTerms
-  /// Has opened it, or has been given it by an introduction.
+  /// This process has opened the connection, or got it by an introduction as the right's receiver.
   let isInitiator: Bool
-  /// The other end came from a third process, or may go to one.
+  /// The connection was created by an introduction.
   let isIntroduced: Bool
-  /// Who was at the other end when it was made.
+  /// The process at the other end when the connection was created; nil if it is not known yet.
   let peer: RunLoop.Message.Sender?
 
   let sending = Lock()
   /// Guarded by `sending`.
   @exclusivity(unchecked) var exports = Exports()
-  /// Frames for which there was no room: they go before the next one.
+  /// Frames that found no room. They are sent before the next frame.
   @exclusivity(unchecked) var unsentFrames: [Frame] = []
   @exclusivity(unchecked) private var unreadFiles = UnreadFiles()
-  /// The port with a name by which the connection came to be, whose loops read it; nil: it is gone, or there was none.
+  /// The port that the connection was made for, whose loops read it; nil if there was none, or it has ended.
   @exclusivity(unchecked) private(set) var origin: Mailbox?
   @exclusivity(unchecked) private var hadOrigin = false
   @exclusivity(unchecked) private var madeLine: SendLine?
-  /// The I/O thread reads it for the answers that tasks wait for, and for those that come to wait.
+  /// The I/O thread reads the connection, because tasks await answers on it.
   @exclusivity(unchecked) private(set) var isReadForTasks = false
 
   let receiving = Lock()
-  /// Guarded by `receiving`, like all below. Has come for a port that is full: nothing more is read until that has
-  /// room.
+  /// A message for a full port: nothing more is read until the port has room. Guarded by `receiving`, like all below.
   @exclusivity(unchecked) var stalled: (mailbox: Mailbox, message: RunLoop.Message, charge: PeerAccount.Charge?)?
-  /// By how much its last packets have cost more than a turn: it skips turns until that is made up for.
+  /// By how much the last packets have exceeded the budget of a turn. The connection skips turns until that is made up
+  /// for.
   @exclusivity(unchecked) var debt = 0
-  /// The account that is charged for what the peer sends: its own, or, until the policy has judged it, that of the peer
-  /// that has introduced it.
+  /// The account that is charged for what the peer sends. Until the policy has judged the peer, it is the account of
+  /// the peer that has introduced it.
   @exclusivity(unchecked) var account: PeerAccount
-  /// Among the connections, or the introductions, of the account.
+  /// The charge for this connection, which the account counts as a connection or an introduction.
   @exclusivity(unchecked) var slot: PeerAccount.Charge?
-  /// A packet is being judged outside of the lock.
+  /// The policy judges the sender of a packet, without the lock: no other packet is read meanwhile.
   @exclusivity(unchecked) var isBusy = false
-  /// References to release when the lock is not held.
+  /// References to release after the lock.
   @exclusivity(unchecked) var releasedLater: Any?
-  /// Refusals to report when the lock is not held.
+  /// Refusals to report after the lock.
   @exclusivity(unchecked) var refusalsToReport: [(reason: String, what: PortTerms.Refused)] = []
-  /// Connections that have come with a message: they find their modes when the lock is not held.
+  /// Connections that came with a message. They enter their modes after the lock.
   @exclusivity(unchecked) var newcomers: [Channel] = []
-  /// The sender that the policy has judged last. Each packet names its sender: another process may have inherited the
-  /// connection.
+  /// The sender that the policy has accepted last. The kernel names the sender of each packet, because another process
+  /// may have inherited the connection.
   @exclusivity(unchecked) var welcomed: RunLoop.Message.Sender?
 
   let importing = Lock()
   /// Guarded by `importing`.
   @exclusivity(unchecked) var imports: Imports
-  /// For the rights among them beyond the first some.
+  /// The charges for imported rights beyond the first 64.
   @exclusivity(unchecked) var rightCharges: [PeerAccount.Charge] = []
   var isWatched = false
   private var reason: RunLoopError?
@@ -72,7 +73,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   private let over = Atomic<Bool>(false)
   private let broken = Atomic<Bool>(false)
 
-  /// - Parameter fileDescriptor: The connection's from now on, also if this fails.
+  /// - Parameter fileDescriptor: Owned by the connection from now on, even if this throws.
   init(
     _ fileDescriptor: Int32, terms: PortTerms, isInitiator: Bool, isIntroduced: Bool = false,
     peer: RunLoop.Message.Sender?, account: PeerAccount, slot: PeerAccount.Charge?
@@ -92,30 +93,30 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     try super.init(socket, kind: .connection, order: 0, onlyHost: nil)
   }
 
-  /// The connection does not exist any more.
+  /// True once the connection has ended.
   var isOver: Bool { over.load(ordering: .acquiring) }
-  /// Nothing can be sent any more; there may still be something to read.
+  /// True once nothing can be sent any more. There may still be packets to read.
   var isBroken: Bool { broken.load(ordering: .acquiring) }
 
-  /// What a send throws once it is broken.
+  /// What a send throws once the connection is broken.
   var failure: RunLoopError {
     if isForked { return .forked }
     return importing.withLock { reason } ?? .portInvalid
   }
 
-  /// Who was judged last; nil on an introduced connection whose other end has not been.
+  /// The sender that the policy has accepted last; nil on an introduced connection before the first packet.
   var knownPeer: RunLoop.Message.Sender? { receiving.withLock { welcomed } }
 
   var words: String { peer.map { "process \($0.processID)" } ?? "another process" }
 
   var summary: String { "<connection to \(words), \(isValid ? "valid" : "invalid")>" }
 
-  // MARK: Where it is served
+  // MARK: The modes that read it
 
   override var servedPorts: [Mailbox] { sending.withLock { exports.mailboxes + (origin.map { [$0] } ?? []) } }
 
-  /// From now on the port's loops read it, whatever the peer has a right to. With no lock held. The error if one of
-  /// them has refused.
+  /// Has the loops of `origin` read the connection, even if the peer has no right to that port. Returns the error if a
+  /// mode has refused it. Call it with no lock held.
   @discardableResult
   func settle(at origin: Mailbox?) -> (any Error)? {
     if let origin {
@@ -124,11 +125,11 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
       if isOver { origin.disconnect(self) }
     }
     let refusal = followPorts()
-    if let origin, !origin.isOpen { hasLost(origin) }  // it ended before it could notify this connection
+    if let origin, !origin.isOpen { hasLost(origin) }  // the port ended before it could notify this connection
     return refusal
   }
 
-  /// From now on the end of the peer is noticed though no loop serves a port that it may send to.
+  /// Has the I/O thread read the connection while no loop does, so that the peer's end is noticed.
   func watch() {
     importing.withLock { isWatched = true }
     followPorts()
@@ -140,7 +141,8 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
       isReadForTasks = exports.isAwaitedByTask
       return ((hadOrigin || !isInitiator) && origin == nil && exports.isEmpty, isReadForTasks)
     }
-    // What a task waits for, the program's loops may not come to read.
+    // The program's loops may never run a mode that has the connection, so the I/O thread also reads it while a task
+    // awaits an answer.
     return IOThread.serve(self, isAwaited || !isServed && (isOrphan || importing.withLock { isWatched }))
   }
 
@@ -154,14 +156,15 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
 
   // MARK: Exports
 
-  /// Made for this port: the peer has a right to it. Before anything is received.
+  /// Exports the target as number 0, to which the peer has a right from the beginning. Call it before anything is
+  /// received.
   func export(first target: Exports.Target) {
     sending.withLock { exports.insertFirst(target) }
     _ = target.mailbox.connect(self)
   }
 
-  // By methods of its own: for ThreadSanitizer a change through another's reference is one of the whole object. Under
-  // `sending`.
+  // These are methods because ThreadSanitizer takes a mutating call from outside for a change of the whole object. Call
+  // them under `sending`.
   func export(_ answer: ReplyRight) -> UInt64 { exports.add(answer) }
   func export(_ mailbox: Mailbox, _ destination: any Destination) -> (number: UInt64, isNew: Bool) {
     exports.add(mailbox, destination)
@@ -170,7 +173,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
 
   override func hasLost(_ mailbox: Mailbox) {
     guard !isForked else { return }
-    // A message with a right to it cannot overtake the news: both are sent under the lock.
+    // Under the lock, so that no message with a right to the port is sent after the frame that reports its end.
     let gone = sending.withLock {
       let gone = exports.removeAll(of: mailbox)
       if origin === mailbox { origin = nil }
@@ -183,7 +186,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     closeIfUnused()
   }
 
-  /// Of tasks; made with the first that sends.
+  /// The line of tasks' messages; created with the first.
   var line: SendLine {
     sending.withLock {
       let line = madeLine ?? SendLine()
@@ -194,9 +197,10 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
 
   // MARK: Files made for the peer
 
-  /// Waits until the peer has taken so much of what was made for it before that there may be so many bytes more.
+  /// Reserves the bytes of a new memory file for the peer. Waits until the peer has taken so many of the earlier files
+  /// that the limit allows it.
   func reserveFile(_ size: Int, _ timeout: SendTimeout) throws(RunLoopError) {
-    // Under virtual time the reader may wait for the turn of this thread.
+    // No limit under virtual time: the reader may run only when this thread sleeps.
     let limit = Kernel.current?.turns == nil ? terms.policy.unreadBytes : Int.max
     while true {
       let isReserved = sending.withLock { unreadFiles.reserve(size, limit: limit, descriptor) }
@@ -210,7 +214,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
 
   // MARK: Rights to the peer's ports
 
-  /// From the deinit of a right: its last reference is gone.
+  /// Called by the deinit of a right.
   func rightHasGone(_ number: UInt64, _ count: UInt32, _ identity: ObjectIdentifier) {
     guard !isForked, !isOver else { return }
     let isLast = importing.withLock {
@@ -243,18 +247,18 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
 
   // MARK: The end
 
-  /// Neither side has a right any more: nothing can come or go.
+  /// Ends the connection if neither side has a right to a port of the other.
   func closeIfUnused() {
     guard !isOver, sending.withLock({ exports.isEmpty }) else { return }
-    // No message can bring these rights any more: keeping them would keep both ends open.
+    // No message can bring kept rights again, and keeping them would keep the connection open.
     let idle = importing.withLock { imports.keeps ? imports.keepNone() : [] }
-    guard idle.isEmpty else { return }  // the last of them that goes looks again
+    guard idle.isEmpty else { return }  // the deinit of the last of them calls this again
     guard importing.withLock({ imports.isEmpty }) else { return }
     let isUnused = sending.withLock { exports.isEmpty && unsentFrames.isEmpty }
     if isUnused { endConnection(nil) }
   }
 
-  /// Nothing can be sent any more: rights to the peer's ports are invalid.
+  /// Marks the connection as broken: nothing can be sent, and rights to the peer's ports become invalid.
   func breakOff(_ why: RunLoopError?) {
     let (ports, answers) = importing.withLock {
       if reason == nil { reason = why }
@@ -267,7 +271,8 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     for answer in answers { answer.channelHasEnded() }
   }
 
-  /// Ends the connection; requests that wait for answers of the peer throw. Call it with no lock held; once.
+  /// Ends the connection. Requests that await answers of the peer throw. Call it with no lock held; only the first call
+  /// has an effect.
   func endConnection(_ why: RunLoopError?) {
     guard !over.exchange(true, ordering: .acquiringAndReleasing) else { return }
     breakOff(why)
@@ -286,15 +291,16 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     receiving.withLock { slot = nil }
   }
 
-  /// Shuts the socket down, which wakes senders that wait for room: they would wait until the peer closes its end.
+  /// Shuts the socket down. This wakes senders that wait for room, which would otherwise wait until the peer closes its
+  /// end.
   private func endSocket() {
     guard socket.hold() else { return }
-    if !isForked { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }  // ENOTCONN: the peer was quicker
+    if !isForked { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }  // ENOTCONN if the peer was quicker
     socket.release()
   }
 
-  /// Sends the reason on a descriptor that no channel owns yet, and closes it. If there is no room for the reason, the
-  /// peer sees the end only.
+  /// Sends the reason on a descriptor that no channel owns yet, and closes the descriptor. Without room for the reason,
+  /// the peer notices only the end.
   static func turnAway(_ descriptor: Int32, _ why: String) {
     _ = Frame.goodbye(why).withParts { rlc_message_socket_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
     Unshared.close(descriptor)
@@ -303,7 +309,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// The peer has violated the protocol: sends it the reason, and ends the connection.
   func refuse(_ why: String, sentBy sender: RunLoop.Message.Sender? = nil) {
     terms.refused(RunLoop.Refusal(peer: sender ?? knownPeer, reason: why))
-    sending.withLock { _ = transmit(.goodbye(why)) }  // without room for it the end alone tells
+    sending.withLock { _ = transmit(.goodbye(why)) }  // without room, the peer notices only the end
     endConnection(.refused(reason: why))
   }
 }

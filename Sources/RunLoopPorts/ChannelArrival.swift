@@ -1,24 +1,24 @@
 import RunLoopKit
 
-// Acts on what packets have brought, with no lock held.
+// Acts on received packets, with no lock held.
 extension Channel {
-  /// What a packet makes to be done when `receiving` is not held any more.
+  /// What a received packet requires after `receiving` was released.
   enum Arrival {
-    /// No packet, or not now.
+    /// There is no packet, or none may be read now.
     case nothing
-    /// In its port's queue.
+    /// The message is in its port's queue.
     case delivered
-    /// For a port in the mode that runs, ahead of all messages that wait: delivered at once.
+    /// The message is for a port in the mode that runs, and no message waits in that port: it is delivered at once.
     case direct(PortMembership, RunLoop.Message)
     case answer(ReplyRight, RunLoop.Message)
-    /// No port has its number.
+    /// No port has the message's number.
     case unclaimed(UInt64, RunLoop.Message)
     case dead([UInt64])
     case drop([(number: UInt64, count: UInt32)], isQuiet: Bool)
     case introduction(RunLoop.Message.Descriptor, UInt64)
-    /// To be opened when its sender has been judged.
+    /// The policy must judge the sender before the packet is opened.
     case toBeJudged(RunLoop.Message.Sender, PacketBuffer, size: Int)
-    /// A message that was not taken. It was the answer to a request that waits there, if any does.
+    /// The message was refused. If it was an answer, the request waits with this mailbox.
     case refused(Mailbox?)
     case end(RunLoopError?)
     case violation(String)
@@ -32,7 +32,7 @@ extension Channel {
       right.pending.settle(.success(message))
       hasNoMore(for: right.pending.bell)
       let (isWatched, isEmpty) = importing.withLock { (self.isWatched, imports.isEmpty) }
-      // Else it stays where it was waited for: most likely it is again.
+      // Otherwise the connection stays in the modes of the request, which most likely repeats.
       if isWatched || right.pending.isAwaitedByTask && hosts.count > 1 { followPorts() }
       if isEmpty { closeIfUnused() }
     case .unclaimed(let number, let message):
@@ -43,7 +43,8 @@ extension Channel {
       }
     case .dead(let numbers): for number in numbers { peerHasLost(number) }
     case .drop(let rights, let isQuiet):
-      // Its own mark comes back to an accepted end: both ends are in this process.
+      // The mark that this process sends on introduced connections came back on one that it has accepted: both ends are
+      // in this process.
       if !isInitiator, rights.first?.number == Channel.ownMark { return endConnection(nil) }
       peerHasDropped(rights, isQuiet)
     case .introduction(let end, let number): meet(end, as: number)
@@ -59,7 +60,7 @@ extension Channel {
     }
   }
 
-  /// Frames without room: more than an honest peer that reads makes.
+  /// The most unsent frames. A peer that reads, and follows the protocol, causes fewer.
   private static let mostUnsent = 256
 
   private func judge(_ sender: RunLoop.Message.Sender, _ packet: PacketBuffer, _ size: Int) {
@@ -78,8 +79,9 @@ extension Channel {
     handle(arrival)
   }
 
-  /// The connection is the sender's from now on, no longer an introduction of who has made it. Why not, if it has too
-  /// many. A connection that only was inherited since stays the first one's.
+  /// Charges an introduced connection to its sender's account, no longer to the introducer's. Returns the reason if the
+  /// sender has too many connections. A connection that another process has inherited stays charged to its first
+  /// sender.
   private func takeSlot(of sender: RunLoop.Message.Sender) -> String? {
     guard knownPeer == nil else { return nil }
     let own = terms.accounts.account(of: sender)
@@ -113,7 +115,7 @@ extension Channel {
       }
     }
     let mailboxes = gone.map(\.mailbox)
-    gone = []  // answers that will never come: the requests throw
+    gone = []  // releases rights to answer, so that their requests throw
     for mailbox in mailboxes { hasNoMore(for: mailbox) }
     if isQuiet {
       let idle = importing.withLock { imports.keepNone() }
@@ -123,9 +125,9 @@ extension Channel {
     closeIfUnused()
   }
 
-  /// Something of the port's is not exported any more.
+  /// Called when an export for the mailbox was removed. Disconnects the mailbox if it was the last one.
   func hasNoMore(for mailbox: Mailbox) {
-    // Under the lock, so that no other thread exports it again meanwhile.
+    // Under the lock, so that no other thread exports the port again in between.
     sending.withLock { if origin !== mailbox, !exports.serves(mailbox) { mailbox.disconnect(self) } }
   }
 
@@ -138,7 +140,7 @@ extension Channel {
 
   // MARK: Full ports
 
-  /// The port has room, or is gone. On the thread that has made room, with no lock held.
+  /// Called when the full port has room or has ended, on the thread that has made room, with no lock held.
   func wake(from mailbox: Mailbox) {
     receiving.lock()
     defer { endReceiving() }
@@ -148,12 +150,13 @@ extension Channel {
     if deliver(held.message, held.charge, to: mailbox) { rest(false) }
   }
 
-  /// A full port's connection is taken out of its loops' sets: the peer's sends will wait. Under `receiving`.
+  /// Pauses or resumes the connection in all its loops. While it is paused for a full port, the peer's sends wait.
+  /// Under `receiving`.
   func rest(_ rests: Bool) {
     for host in hosts { rest(rests, in: host) }
   }
 
-  /// False if it must wait for room. Under `receiving`.
+  /// Queues the message. Returns false if it must wait for room: the connection then stalls. Under `receiving`.
   func deliver(_ message: RunLoop.Message, _ charge: PeerAccount.Charge?, to mailbox: Mailbox) -> Bool {
     while true {
       if let isAccepted = mailbox.accept(message, charge) {

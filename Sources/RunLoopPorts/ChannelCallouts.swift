@@ -1,4 +1,4 @@
-// The only way to user code from this module: see Items/Callouts.swift in RunLoopKit.
+// This module calls user code only here: see Items/Callouts.swift in RunLoopKit.
 
 import RunLoopKit
 
@@ -10,7 +10,7 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PEER_POLICY__(
   return isWelcome
 }
 
-/// Always true: it has called.
+/// Always returns true: see Items/Callouts.swift in RunLoopKit.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_REFUSAL_HOOK__(
   _ body: @Sendable (RunLoop.Refusal) -> Void, _ refusal: RunLoop.Refusal
@@ -19,7 +19,7 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_REFUSAL_HOOK__(
   return true
 }
 
-/// Always true: it has called.
+/// Always returns true: see Items/Callouts.swift in RunLoopKit.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(
   _ body: @Sendable (RunLoop.Port) -> Void, _ port: RunLoop.Port

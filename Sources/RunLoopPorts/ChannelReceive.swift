@@ -2,22 +2,24 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-// Receives packets, and brings what is in them to its port. A packet is trusted after `rlc_frame_parse` has accepted it
-// and its numbers were found in this connection's own tables.
+// Receives packets and queues their messages at the ports. A packet is trusted only after `rlc_frame_parse` has
+// accepted it and its numbers were found in this connection's tables.
 
 extension Channel: EventService {
   func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     let hasCalled = receive(in: mode)
-    // A port set reports the end once. A channel that was paused or busy has not read it, so it asks the set again.
+    // A port set reports the end once. A connection that was paused or busy has not read it, so the set must report it
+    // again.
     if ready & PortRegistration.ended != 0, !isOver { renewInterest(loop) }
     return hasCalled
   }
 }
 
 extension Channel {
-  /// Takes one packet: true if a port was called. [loop]
+  /// Takes one packet. Returns true if a port was called. [loop]
   private func receive(in mode: ModePointer) -> Bool {
-    // Once a message: the compiler (6.3) does not inline `withLock` of another module everywhere.
+    // Not `withLock`, since this runs for each message: the compiler (6.3) does not inline that of another module
+    // everywhere.
     sending.lock()
     let hasUnsent = !unsentFrames.isEmpty
     sending.unlock()
@@ -34,19 +36,20 @@ extension Channel {
     }
   }
 
-  /// Without a loop: what is there is put where it belongs. A sender that finds the peer gone wants to know why.
+  /// Reads what the peer has sent before its end, for a sender that has found the peer gone: the last packet may name
+  /// the reason.
   func readToEnd() {
     takeAll()
     if !isOver { breakOff(nil) }
   }
 
-  /// If no loop does.
+  /// Reads what has arrived, if no loop reads the connection.
   func pollIfUnserved() {
     guard !isOver, servedPorts.allSatisfy({ $0.places.isEmpty }) else { return }
     takeAll()
   }
 
-  /// What is there, but not what a peer that does not end sends meanwhile.
+  /// Takes the packets that have arrived. The limit excludes what a peer goes on to send meanwhile.
   private func takeAll() {
     for _ in 0..<Channel.mostAtOnce where !isOver {
       let arrival = receivePacket(in: nil)
@@ -63,13 +66,13 @@ extension Channel {
     defer { socket.release() }
     receiving.lock()
     defer { endReceiving() }
-    if stalled != nil { rest(true) }  // it has entered another mode meanwhile, or was let in too early
+    if stalled != nil { rest(true) }  // pauses it in a mode that it has entered meanwhile
     guard !isOver, !isBusy, stalled == nil, mode == nil || !skipsTurn() else { return .nothing }
     let packet = PacketBuffer.ofThread
     var size = packet.receive(descriptor)
-    if size == -Int64(ECONNRESET) { size = packet.receive(descriptor) }  // reported once; sent packets come after it
+    if size == -Int64(ECONNRESET) { size = packet.receive(descriptor) }  // reported once, before the last packets
     guard size > 0 else { return arrival(of: size) }
-    // Who has an introduced end too can have turned it off.
+    // Another process that has this end, too, can have switched credentials off.
     guard packet.received.pointee.has_sender else {
       packet.closeDescriptors()
       return .violation("a packet that does not tell its sender")
@@ -82,24 +85,25 @@ extension Channel {
     return open(packet, Int(size), in: mode)
   }
 
-  /// What a packet may cost in one turn: entries, and what comes as a descriptor as so many of them.
+  /// The cost that a packet may have in one turn. Each entry costs 1, each descriptor `costOfDescriptor`.
   private static let budget = 64
   private static let costOfDescriptor = 8
 
-  /// It has had more than its share: others that are ready come first. If there are none it costs some empty passes.
+  /// True if the connection has exceeded its budget and must skip this turn, so that others are served. If nothing else
+  /// is ready, that causes some empty passes.
   private func skipsTurn() -> Bool {
     guard debt > 0 else { return false }
     debt -= Channel.budget
     return true
   }
 
-  /// Of a packet that has come.
+  /// Records the cost of a received packet.
   private func pay(entries: Int, descriptors: Int) {
     debt = max(0, entries + descriptors * Channel.costOfDescriptor - Channel.budget)
   }
 
-  /// What was thrown away meanwhile goes when the lock is not held: it may have rights to answer, or the last hold on a
-  /// port.
+  /// Releases the lock, and then the references that were dropped under it: they may be rights to answer, or a port's
+  /// last reference. Then handles new connections and reports refusals.
   @inline(__always)
   func endReceiving() {
     guard releasedLater != nil || !newcomers.isEmpty || !refusalsToReport.isEmpty else { return receiving.unlock() }
@@ -127,7 +131,8 @@ extension Channel {
     }
   }
 
-  /// Not the peer's fault. A right's owner gets the error; to a port's owner the end is reported as a refusal.
+  /// Ends the connection for an error that is not the peer's fault. The owner of a right gets the error, and the owner
+  /// of a port a refusal.
   private func failedArrival(_ error: RunLoopError) -> Arrival {
     isInitiator ? .end(error) : .violation(error.description)
   }
@@ -140,22 +145,23 @@ extension Channel {
   }
 }
 
-// MARK: What is in it. All under `receiving`
+// MARK: Opening a packet, all under `receiving`
 
 extension Channel {
-  /// Message, and how far it has been made.
+  /// A message that is being built from a packet.
   private struct Opened {
     var message: RunLoop.Message
-    /// Descriptors that the message has, so that the others can be closed.
+    /// How many of the packet's descriptors the message owns already. If it is refused, the others must be closed.
     var descriptors = 0
     var entries = 0
   }
 
-  /// A packet of this size.
+  /// Parses a packet and acts on it.
   func open(_ packet: PacketBuffer, _ size: Int, in mode: ModePointer?) -> Arrival {
     var view = rlc_frame_view()
     let hasLost = packet.received.pointee.has_lost
-    // This process had no numbers for them: as many as the sender says, or the frame is not sound.
+    // The kernel dropped descriptors because this process has too many. The header's number is then taken for the real
+    // one, so that the frame is sound.
     let count = hasLost ? Channel.claimedDescriptors(packet, size) : packet.received.pointee.count
     let fault = rlc_frame_parse(packet.bytes, size, count, terms.maximumPayload, &view)
     guard fault == RLC_FRAME_SOUND else {
@@ -218,11 +224,11 @@ extension Channel {
     }
   }
 
-  /// The port's membership in the mode that runs, if its body may be called at once.
+  /// The port's membership in the mode that runs, if the port can be called at once; nil otherwise.
   @inline(__always)
   private func direct(_ mailbox: Mailbox, in mode: ModePointer?) -> PortMembership? {
     guard let mode, mailbox.count == 0, let membership = mailbox.membership(in: mode) else { return nil }
-    // As for every callout: recorded first, then found to be a member still.
+    // As for every callout, the port is recorded first and then checked to be a member still.
     membership.host.beginCallout(membership.port)
     if membership.port.isValid, membership.port.isMember(of: mode) { return membership }
     membership.host.beginCallout(self)
@@ -284,7 +290,7 @@ extension Channel {
   private func mapped(_ descriptor: Int32, _ count: Int) throws(Objection) -> MemoryFile {
     let (file, status) = MemoryFile.map(descriptor, count: count, try charge(count, .mappedByte))
     if let file {
-      Unshared.remove(descriptor)  // a child may send it on
+      Unshared.remove(descriptor)  // children inherit it, since they may send it on
       return file
     }
     if let call = RunLoopError.failedCall { throw .shortage(RunLoopError.system(-status, call: call).description) }
@@ -295,7 +301,7 @@ extension Channel {
     }
   }
 
-  /// The bytes of a message, one component after the other.
+  /// The payload of a message, from which the components take their bytes in order.
   private struct Payload {
     let bytes: UnsafePointer<UInt8>?
     var file: MemoryFile?
@@ -310,7 +316,7 @@ extension Channel {
       guard count > 0 else { return RunLoop.Message.Bytes() }
       defer { offset += count }
       if let file { return RunLoop.Message.Bytes(file.storage(offset, count)) }
-      // `fill` gives one of the two: `bytes` is nil only for a message in a file.
+      // `fill` sets one of the two: `bytes` is nil only for a message in a file.
       return RunLoop.Message.Bytes(copying: UnsafeRawBufferPointer(start: bytes! + offset, count: count))
     }
   }

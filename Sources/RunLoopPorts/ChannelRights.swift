@@ -2,13 +2,13 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-// The rights in a packet, and a message that is not taken. All under `receiving`.
+// Rights in received packets, and messages that are refused. All under `receiving`.
 extension Channel {
-  /// Why a message is not taken.
+  /// Why a message is refused.
   enum Objection: Error {
-    /// The peer has broken the rules: the end of the connection.
+    /// The peer has violated the protocol, which ends the connection.
     case breach(String)
-    /// Of this message alone.
+    /// A limit or a lack of resources, which concerns this message only.
     case shortage(String)
   }
 
@@ -33,7 +33,7 @@ extension Channel {
     releaseIdle(importing.withLock { imports.sweep() })
   }
 
-  /// Releases rights that were referenced by the table only, which has removed them.
+  /// Releases rights that only the table referenced and that it has removed, and reports that to the peer.
   private func releaseIdle(_ idle: [RemotePort]) {
     guard !idle.isEmpty else { return }
     for port in idle { port.forget() }
@@ -41,7 +41,7 @@ extension Channel {
     sendControl(.drop(idle.map { ($0.number, $0.count) }, isQuiet: false))
   }
 
-  /// Rights that a connection may have before they are counted, and in how many they are counted then.
+  /// How many rights a connection may have before they are charged. Later ones are charged in groups of that size.
   private static let rightsAtOnce = 64
 
   var needsRights: Bool {
@@ -58,16 +58,16 @@ extension Channel {
     importing.withLock { rightCharges.append(charge) }
   }
 
-  /// As many charges as the rights that have gone do not need any more. Under `importing`.
+  /// Releases the charges that the remaining rights do not need. Under `importing`.
   func giveBackRights() {
     while !rightCharges.isEmpty, imports.count <= Channel.rightsAtOnce * rightCharges.count {
       rightCharges.removeLast()
     }
   }
 
-  /// What is exported under the number; a right to answer is used up.
+  /// Returns the export with the number. A right to answer is removed, because it is used once.
   func use(_ number: UInt64) -> Exports.Target? {
-    // Once a message: see `receive`.
+    // Not `withLock`: see `receive`.
     sending.lock()
     defer { sending.unlock() }
     guard let target = exports[number] else { return nil }
@@ -75,7 +75,7 @@ extension Channel {
     return target
   }
 
-  /// One of this side's ports comes back; a right to answer with its last use.
+  /// Returns the destination of a right to one of this side's ports that comes back. A right to answer is removed.
   private func ownRight(_ number: UInt64) -> any Destination {
     switch use(number) {
     case .port(_, let destination): return destination
@@ -84,7 +84,8 @@ extension Channel {
     }
   }
 
-  /// The descriptor is the new connection's, or closed. One over a limit is dead when it comes.
+  /// Creates a connection from an introduction, and returns the right to the port at its other end. Over a limit it
+  /// returns a dead right. The descriptor is owned by the connection, or closed.
   private func introducedRight(_ descriptor: Int32, isOnce: Bool) throws(Objection) -> RunLoop.Port.SendRight {
     guard Channel.isFit(descriptor) else {
       Unshared.close(descriptor)
@@ -109,8 +110,8 @@ extension Channel {
         : channel.importing.withLock { channel.imports.arrived(0, on: channel) })
   }
 
-  /// Refuses a sound message: gives the rights among its entries back, from one on, and makes the request that it
-  /// answers, or is, throw.
+  /// Refuses a sound message. Gives back the rights among its entries from `first` on. The request that it answers
+  /// throws, and so does the request that it is.
   func refuse(_ view: inout rlc_frame_view, from first: Int, _ why: String) -> Arrival {
     var dropped: [(number: UInt64, count: UInt32)] = []
     for index in first..<max(first, Int(view.header.entries)) {

@@ -2,9 +2,10 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-// Messages and frames on their way out.
+// Sends messages and control frames.
 extension Channel {
-  /// All of the message, or nothing. Waits for room without a lock, until what it is sent to is over.
+  /// Sends all of the message, or throws. Waits for room without a lock, at most until `invalidation` reports the
+  /// receiver's end.
   func send(
     _ message: RunLoop.Message, to number: UInt64, _ invalidation: Invalidation, _ timeout: SendTimeout
   ) throws(RunLoopError) {
@@ -26,7 +27,7 @@ extension Channel {
     frame.hasGone()
   }
 
-  /// As far as there is room: nil if the message has gone, else the connection in which it needs room.
+  /// Sends without waiting. Returns nil if the message has been sent; otherwise the connection in which it needs room.
   func advance(
     _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ hasMovedDescriptors: inout Bool
   ) throws(RunLoopError) -> Channel? {
@@ -43,8 +44,8 @@ extension Channel {
     }
   }
 
-  /// Introduces the receiver once the message itself has room, since each introduction opens a connection in the third
-  /// process. Another thread may take the room in between; that is rare.
+  /// Introduces the receiver to third parties, once the message itself has room, because each introduction opens a
+  /// connection in the third process. In rare cases another thread takes the room in between.
   private func introduceThirdParties(
     _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ timeout: SendTimeout
   ) throws(RunLoopError) {
@@ -56,14 +57,15 @@ extension Channel {
     try frame.introduceThirdParties(timeout)
   }
 
-  /// There is no room for an introduction. A connection that has ended is not full: the introduction finds its end.
+  /// True if there is no room for an introduction. False for a connection that has ended: the introduction will notice
+  /// that.
   var isFull: Bool {
     guard !isForked, !isBroken, socket.hold() else { return false }
     defer { socket.release() }
     return (try? hasRoom()) == false
   }
 
-  /// Throws if the peer has gone, which the kernel calls writable.
+  /// True if a frame can be sent. Throws if the peer has gone: the kernel reports such a socket as writable.
   private func hasRoom() throws(RunLoopError) -> Bool {
     guard sending.withLock({ sendUnsentFrames() }) else { return false }
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
@@ -88,7 +90,7 @@ extension Channel {
       if status == 0 {
         if frame.hasNewExports {
           if frame.changesPlaces { followPorts() }
-          // A port ended while the message was on its way, and could not notify this connection.
+          // A port that ended during the send could not notify this connection.
           for mailbox in frame.deadExports { hasLost(mailbox) }
         }
         return
@@ -99,7 +101,7 @@ extension Channel {
     }
   }
 
-  /// A status of sendmsg(2) as an error. What the peer had to say before it went is read.
+  /// Converts a status of sendmsg(2). If the peer has gone, first reads what it has sent before, such as a reason.
   private func error(of status: Int32) -> RunLoopError {
     switch status {
     case -EPIPE, -ECONNRESET, -ENOTCONN, -EBADF:
@@ -110,7 +112,8 @@ extension Channel {
     }
   }
 
-  /// Reports each change of the room in the connection, by a number of its own for the socket. In no loop yet.
+  /// Creates a source, in no mode, that reports when there may be room in the connection. It watches a duplicate of the
+  /// socket.
   func roomSource(_ report: @escaping @Sendable () -> Void) throws -> RunLoop.FileDescriptorSource {
     guard socket.hold() else { throw failure }
     defer { socket.release() }
@@ -123,7 +126,7 @@ extension Channel {
     return source
   }
 
-  /// Returns at once if the connection has ended.
+  /// Waits until a frame can be sent, or the connection has ended.
   func waitForRoom(_ timeout: SendTimeout) throws(RunLoopError) {
     let deadline = try self.deadline(of: timeout)
     guard socket.hold() else { return }
@@ -135,7 +138,7 @@ extension Channel {
     try RunLoopError.check(status, "ppoll")
   }
 
-  /// Until the peer has taken something.
+  /// Waits until the peer has read something.
   func waitForReader(_ timeout: SendTimeout) throws(RunLoopError) {
     let deadline = try self.deadline(of: timeout)
     let unread = rlc_message_socket_unread(descriptor)
@@ -163,7 +166,7 @@ extension Channel {
     if isLeft { updateInterest() }
   }
 
-  /// Sends it now, or queues it to go before the next frame.
+  /// Sends a frame now, or queues it to be sent before the next one.
   func sendOrQueue(_ frame: Frame) {
     guard !isBroken else { return }
     for piece in frame.pieces where !unsentFrames.isEmpty || transmit(piece) == -EAGAIN {
@@ -172,14 +175,14 @@ extension Channel {
     }
   }
 
-  /// -EAGAIN if there is no room.
+  /// Returns -EAGAIN if there is no room.
   func transmit(_ frame: Frame) -> Int32 {
     guard socket.hold() else { return -EBADF }
     defer { socket.release() }
     return frame.withParts { rlc_message_socket_send(descriptor, $0.baseAddress, $0.count, nil, 0) }
   }
 
-  /// True if nothing is left.
+  /// Sends unsent frames while there is room. Returns true if none is left.
   func sendUnsentFrames() -> Bool {
     while let first = unsentFrames.first {
       if transmit(first) == -EAGAIN { return false }
@@ -188,7 +191,7 @@ extension Channel {
     return true
   }
 
-  /// As long as something is left to say, its loops wait for room too. With no lock held.
+  /// Has the loops also wait for room while there are unsent frames. Call it with no lock held.
   func updateInterest() {
     let hasChanged = sending.withLock {
       let interest =
@@ -199,8 +202,8 @@ extension Channel {
     for host in hosts { renewInterest(host) }
   }
 
-  /// If the kernel refuses, the connection would receive nothing any more: it ends, which both sides see. Call it with
-  /// no lock held.
+  /// Registers the interest again. If the kernel refuses, the connection could not receive any more: it ends, which
+  /// both sides notice. Call it with no lock held.
   func renewInterest(_ host: RunLoop) {
     do throws(RunLoopError) { try renewInterest(in: host) } catch { endConnection(error) }
   }

@@ -1,6 +1,6 @@
 import RunLoopKit
 
-/// What a right names that was dead when it came.
+/// The destination of a right that was already invalid when it arrived.
 final class DeadDestination: Destination, @unchecked Sendable {
   func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) { throw .portInvalid }
 

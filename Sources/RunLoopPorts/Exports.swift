@@ -1,14 +1,16 @@
 import RunLoopKit
 
-/// What a peer may send to on one connection: ports and answers of this process, by number. Numbers are not used twice.
+/// The ports and awaited answers of this process to which a peer may send on one connection, by number. A number is
+/// never used again.
 struct Exports {
   enum Target {
-    /// With what its rights here name, which lives as long as they do.
+    /// A port's mailbox, and the destination that its rights in this process name. The destination is retained, because
+    /// its release would end a sequence.
     case port(Mailbox, any Destination)
-    /// Once.
+    /// A request that awaits one answer.
     case answer(ReplyRight)
 
-    /// Where its messages, or the news of its coming, are waited for.
+    /// The mailbox through which its messages, or the news of the answer, are received.
     var mailbox: Mailbox {
       switch self {
       case .port(let mailbox, _): mailbox
@@ -20,14 +22,14 @@ struct Exports {
   private struct Entry {
     let number: UInt64
     let target: Target
-    /// How often the right has been sent; the peer says how many it has dropped.
+    /// How often the right was sent. The peer reports how many it has dropped.
     var sent: UInt64
   }
 
-  /// A number that no side ever gives to anything.
+  /// A number that never names anything.
   static let nobody = UInt64.max
 
-  /// By number.
+  /// Sorted by number.
   private var entries: ContiguousArray<Entry> = []
   private var numbers: [ObjectIdentifier: UInt64] = [:]
   private var last: UInt64 = 0
@@ -35,13 +37,13 @@ struct Exports {
   var isEmpty: Bool { entries.isEmpty }
   var count: Int { entries.count }
 
-  /// 0, which the peer has a right to from the beginning.
+  /// Adds the target with number 0, to which the peer has a right from the beginning.
   mutating func insertFirst(_ target: Target) {
     entries.append(Entry(number: 0, target: target, sent: 1))
     if case .port(let mailbox, _) = target { numbers[ObjectIdentifier(mailbox)] = 0 }
   }
 
-  /// The port's number, counted as sent once more; new if it had none.
+  /// Counts the port's right as sent once more, and returns the port's number, which is new if it had none.
   mutating func add(_ mailbox: Mailbox, _ destination: any Destination) -> (number: UInt64, isNew: Bool) {
     if let index = index(of: mailbox) {
       entries[index].sent += 1
@@ -65,12 +67,13 @@ struct Exports {
     entries.contains { if case .answer(let right) = $0.target { right.pending.isAwaitedByTask } else { false } }
   }
 
-  /// Of requests that no loop waits for.
+  /// The requests of tasks, for which no loop waits.
   var answersOfTasks: [ReplyRight] {
     entries.compactMap { if case .answer(let right) = $0.target, right.pending.isAwaitedByTask { right } else { nil } }
   }
 
-  /// The peer has so many fewer, or never got them. What has gone by that, to be released with no lock held.
+  /// Counts rights as gone that the peer has dropped or never got. If the last one is gone, removes the export and
+  /// returns it, to be released with no lock held.
   mutating func drop(_ number: UInt64, _ count: UInt64) -> Target? {
     guard let index = index(of: number) else { return nil }
     if entries[index].sent > count {
@@ -82,7 +85,7 @@ struct Exports {
 
   mutating func remove(_ number: UInt64) -> Target? { index(of: number).map { remove(at: $0) } }
 
-  /// All that is waited for in the mailbox: their numbers.
+  /// Removes all exports whose messages the mailbox receives.
   mutating func removeAll(of mailbox: Mailbox) -> [(number: UInt64, target: Target)] {
     let gone = entries.filter { $0.target.mailbox === mailbox }.map { ($0.number, $0.target) }
     for (number, _) in gone { _ = remove(number) }
@@ -99,7 +102,7 @@ struct Exports {
 
   func serves(_ mailbox: Mailbox) -> Bool { entries.contains { $0.target.mailbox === mailbox } }
 
-  /// Those that may be in modes: a task's bell is in none.
+  /// The mailboxes of ports in modes. A task's bell is in none, so it is left out.
   var mailboxes: [Mailbox] {
     entries.compactMap {
       if case .answer(let right) = $0.target, right.pending.isAwaitedByTask { return nil }
@@ -113,7 +116,7 @@ struct Exports {
     return entry.target
   }
 
-  /// Where most connections have no more than a few, these are looked through: cheaper than to hash.
+  /// Searches linearly among few exports, which most connections have: that is cheaper than hashing.
   private func index(of mailbox: Mailbox) -> Int? {
     guard entries.count > 4 else {
       return entries.indices.first { if case .port(let one, _) = entries[$0].target { one === mailbox } else { false } }

@@ -1,15 +1,15 @@
 internal import CRunLoopCore
 import RunLoopKit
 
-/// What sides of a connection tell each other besides messages.
+/// A control frame, which one side of a connection sends besides messages.
 enum Frame {
-  /// Ports of this side that are gone.
+  /// Ports of this side have ended.
   case dead([UInt64])
-  /// Rights to the other side's ports that are gone.
+  /// Rights to the other side's ports were released.
   case drop([(number: UInt64, count: UInt32)], isQuiet: Bool)
   case goodbye(String)
 
-  /// Calls `body` with the frame as it is sent.
+  /// Calls `body` with the parts of the frame's packet.
   func withParts(_ body: (UnsafeBufferPointer<iovec>) -> Int32) -> Int32 {
     var entries: [rlc_frame_entry] = []
     var header: rlc_frame_header
@@ -38,7 +38,7 @@ enum Frame {
     }
   }
 
-  /// True if it says the other one's rights too, which are gone after its own.
+  /// Adds the rights of a later frame to this one, to send both as one frame. False if that cannot be done.
   mutating func absorb(_ next: Frame) -> Bool {
     guard case .drop(let rights, isQuiet: false) = self, case .drop(let more, let isQuiet) = next else { return false }
     guard rights.count + more.count <= Int(RLC_FRAME_COMPONENTS) else { return false }
@@ -46,7 +46,7 @@ enum Frame {
     return true
   }
 
-  /// In pieces that a frame takes.
+  /// The frame, divided into frames of at most the largest number of entries.
   var pieces: [Frame] {
     let most = Int(RLC_FRAME_COMPONENTS)
     switch self {
@@ -84,7 +84,7 @@ extension rlc_frame_entry {
   }
 }
 
-/// Of a right in the table.
+/// Flags of a right's entry.
 enum RightFlag {
   static let once = UInt8(RLC_FRAME_ONCE)
   static let yours = UInt8(RLC_FRAME_YOURS)

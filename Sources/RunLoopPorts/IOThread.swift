@@ -1,19 +1,21 @@
 import RunLoopKit
 
-/// Serves connections whose end a call waits for, and which no loop of the program serves at that moment, and those on
-/// which a task waits for an answer or for room: by the loop of a thread of its own.
+/// The process's thread for connections. Its loop reads connections whose end a call waits for while no loop of the
+/// program reads them, and connections on which a task awaits an answer or room.
 enum IOThread {
   private static let thread = ProcessWide<ServiceThread>()
 
-  /// Nil before it is needed.
+  /// The thread's loop; nil while no thread runs.
   static var currentLoop: RunLoop? { thread.existing?.current?.loop }
 
-  /// Started if there is none. Throws if no thread can be started for it, or its loop gets no descriptors.
+  /// Returns the thread's loop, started if there is none. Throws if the thread cannot be started, or its loop gets no
+  /// descriptors.
   private static func loop() throws -> RunLoop {
     try thread.current { ServiceThread("runloop-ports") }.running().loop
   }
 
-  /// Is called for one connection by one thread at a time. The error if it is wanted and refused.
+  /// Adds the watch to the thread's loop, or removes it. Returns the error if it cannot be added. At most one thread
+  /// may call this for a watch at a time.
   static func serve(_ watch: RunLoop.PeerWatch, _ isWanted: Bool) -> (any Error)? {
     guard isWanted else {
       currentLoop?.remove(watch)
@@ -28,17 +30,17 @@ enum IOThread {
     }
   }
 
-  /// The source is called on the I/O thread.
+  /// Adds a source, which is called on the I/O thread.
   static func add(_ source: RunLoop.FileDescriptorSource) throws {
     try loop().add(source)
   }
 
-  /// On the I/O thread. False if there is none.
+  /// Runs a block on the I/O thread. False if that cannot be started.
   static func perform(_ block: @escaping @Sendable () -> Void) -> Bool {
     (try? loop().perform(block: block)) != nil
   }
 
-  /// No call is there that could throw.
+  /// Warns, because there is no call that could throw.
   private static func warnOfRefusal(_ watch: RunLoop.PeerWatch, _ why: String) {
     Diagnosis.warnLocked("the end of \(watch) will go unnoticed until a loop serves it: \(why)")
   }

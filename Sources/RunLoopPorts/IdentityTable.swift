@@ -1,9 +1,10 @@
 import RunLoopKit
 
-/// Each element once; to enter and to leave takes no longer among thousands, which may all go at once.
+/// A set whose elements are also in an array. Inserting and removing take constant time, also among thousands of
+/// elements.
 package struct IdentityTable<Element: Hashable> {
   package private(set) var all: ContiguousArray<Element> = []
-  /// Where each is; empty while there are so few that they are looked through: cheaper than to hash.
+  /// The index of each element. Empty while there are few elements: searching those linearly is cheaper than hashing.
   private var places: [Element: Int] = [:]
   private static var few: Int { 8 }
 
@@ -24,7 +25,7 @@ package struct IdentityTable<Element: Hashable> {
     return true
   }
 
-  /// The last one takes its place. What the table has let go of, to be released with no lock held.
+  /// Moves the last element to the free place. Returns the removed element, to be released with no lock held.
   package mutating func remove(_ element: Element) -> Element? {
     guard let place = place(of: element) else { return nil }
     let last = all.removeLast()

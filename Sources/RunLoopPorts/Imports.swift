@@ -1,10 +1,11 @@
 import RunLoopKit
 
-/// The peer's ports to which this process has rights, by number: one object each, so that rights to one port are equal.
+/// The peer's ports to which this process has rights, by number. There is one object for each port, so that its rights
+/// are equal.
 struct Imports {
   private struct Entry {
     weak var port: RemotePort?
-    /// Retains it though it has no other reference: a right that comes and goes with each message need not be released
+    /// Retains the port even if no right refers to it: a right that comes with each message then need not be released
     /// at the peer each time.
     var kept: RemotePort?
     let identity: ObjectIdentifier
@@ -16,7 +17,8 @@ struct Imports {
 
   private var ports: [UInt64: Entry] = [:]
   private var answers: [UInt64: WeakAnswer] = [:]
-  /// The side that has opened the connection lets go at once: it closes it when it has no right any more.
+  /// Ports are kept. False on the side that has opened the connection: it closes the connection when it has no right
+  /// any more.
   var keeps: Bool
   private var sweepAt = Imports.fewest
   private static let fewest = 64
@@ -26,11 +28,11 @@ struct Imports {
   var isEmpty: Bool { ports.isEmpty && answers.isEmpty }
   var count: Int { ports.count + answers.count }
 
-  /// The object for a right that has come; one more of it is counted.
+  /// Returns the object for a right that has arrived, and counts that right.
   mutating func arrived(_ number: UInt64, on channel: Channel) -> RemotePort {
     if let entry = ports[number], let port = entry.kept ?? entry.port {
       port.count &+= 1
-      // Found under this number a line above.
+      // The entry was found above.
       if keeps, entry.kept == nil { ports[number]!.kept = port }
       return port
     }
@@ -45,30 +47,31 @@ struct Imports {
     return answer
   }
 
-  /// One that was on another connection.
+  /// Adds an answer whose right has moved here from another connection.
   mutating func insert(_ answer: RemoteReply, as number: UInt64) { answers[number] = WeakAnswer(answer: answer) }
 
   mutating func removeAnswer(_ number: UInt64) { answers[number] = nil }
 
-  /// An object has gone; perhaps another one stands for the number already.
+  /// Removes the entry of a destroyed object, unless a new object has the number already.
   mutating func removePort(_ number: UInt64, _ identity: ObjectIdentifier) {
     if ports[number]?.identity == identity { ports[number] = nil }
   }
 
-  /// The port has ended: removes it and returns its object, whose release need not be reported to the peer any more.
+  /// Removes a port that has ended. Returns its object, whose release must not be reported to the peer.
   mutating func removeEnded(_ number: UInt64) -> RemotePort? {
     guard let entry = ports.removeValue(forKey: number) else { return nil }
     return entry.kept ?? entry.port
   }
 
-  /// The answer is not awaited any more: removes it.
+  /// Removes an answer that is not awaited any more.
   mutating func removeEndedAnswer(_ number: UInt64) -> RemoteReply? { answers.removeValue(forKey: number)?.answer }
 
-  /// Removes the rights that only the table references, if there are many, so that one frame releases them at the peer.
+  /// Removes the ports that only the table references, if there are many, so that one frame can release them at the
+  /// peer.
   mutating func sweep(isUrgent: Bool = false) -> [RemotePort] {
     guard keeps, isUrgent || ports.count > sweepAt else { return [] }
     var gone: [RemotePort] = []
-    // Of each key once; nothing else changes the table meanwhile.
+    // Each key is visited once, and nothing else changes the table meanwhile.
     for number in Array(ports.keys) where ports[number]!.kept != nil {
       guard isKnownUniquelyReferenced(&ports[number]!.kept) else { continue }
       gone.append(ports.removeValue(forKey: number)!.kept!)
@@ -77,18 +80,18 @@ struct Imports {
     return gone
   }
 
-  /// Lets go of those that are kept, which the caller releases with no lock held.
+  /// Keeps no ports from now on. Returns those that were kept, which the caller releases with no lock held.
   mutating func keepNone() -> [RemotePort] {
     keeps = false
     var released: [RemotePort] = []
-    // Of its own keys; no key is added or removed.
+    // The keys are the table's own, and none is added or removed.
     for number in ports.keys {
       if let kept = ports[number]!.kept.take() { released.append(kept) }
     }
     return released
   }
 
-  /// The connection has ended.
+  /// Removes everything, because the connection is broken.
   mutating func removeAll() -> (ports: [RemotePort], answers: [RemoteReply]) {
     defer {
       ports = [:]

@@ -2,24 +2,25 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-/// A right to a third process's port is passed on: its owner and the receiver get the ends of a new connection, so that
-/// this process is between them no more than before.
+/// Passes on a right to a third process's port. The port's owner and the right's receiver get the ends of a new
+/// connection, so that their messages do not go through this process.
 enum Introduction {
-  /// The receiver's end, the caller's to close when it has been sent.
+  /// Creates a connection, and sends one end to the owner of `destination`. Returns the receiver's end, which the
+  /// caller sends and closes.
   static func make(
     to destination: any Destination, _ timeout: SendTimeout
   ) throws(RunLoopError) -> Int32 {
     var ends: (Int32, Int32) = (-1, -1)
     let (status, refusal) = Unshared.section {
       let status = withUnsafeMutableBytes(of: &ends) {
-        // Eight bytes of the stack.
+        // Two `Int32` on the stack.
         rlc_message_socket_pair($0.baseAddress!.assumingMemoryBound(to: Int32.self))
       }
       return (status, status < 0 ? 0 : min(Unshared.add(ends.0), Unshared.add(ends.1)))
     }
     try RunLoopError.checkCore(status)
     if refusal < 0 { Unshared.close(ends.1) }
-    // The owner has its own copy, or is gone: then the receiver finds the other end closed.
+    // The owner has its copy by now, or is gone: then the receiver finds the other end closed.
     defer { Unshared.close(ends.0) }
     try RunLoopError.checkCore(refusal)
     do throws(RunLoopError) {
@@ -29,7 +30,7 @@ enum Introduction {
         try answer.channel.introduce(ends.0, to: answer.number, movesAnswer: true, timeout)
       }
     } catch {
-      // The right is as dead there as it is here.
+      // An invalid right is sent as such: the receiver finds the other end closed.
       if error != .portInvalid {
         Unshared.close(ends.1)
         throw error
@@ -52,7 +53,8 @@ extension Channel {
     while true {
       let status = sending.withLock {
         guard sendUnsentFrames() else { return -EAGAIN }
-        // The peer may end this connection once it has the introduction: that is no end of a right that has moved.
+        // Once the peer has the introduction it may end this connection. A right to answer that has moved must not end
+        // with it, so it is removed under the same lock.
         return movesAnswer ? importing.withLock { transmit(&header, end, moving: number) } : transmit(&header, end)
       }
       if status == 0 { return }
@@ -64,7 +66,7 @@ extension Channel {
     }
   }
 
-  /// Under `importing`.
+  /// Call it under `importing`.
   private func transmit(_ header: inout rlc_frame_header, _ end: Int32, moving number: UInt64) -> Int32 {
     let status = transmit(&header, end)
     if status == 0 { imports.removeAnswer(number) }
@@ -78,7 +80,8 @@ extension Channel {
     }
   }
 
-  /// The other side of it: the socket is a stranger's who has a right to one of this side's ports.
+  /// Accepts an introduction: the process at the other end of the socket has a right to the port or answer with this
+  /// number.
   func meet(_ end: RunLoop.Message.Descriptor, as number: UInt64) {
     guard let descriptor = end.moveOutHidden() else { return }
     guard Channel.isFit(descriptor) else {
@@ -87,11 +90,11 @@ extension Channel {
     }
     let target = sending.withLock { () -> Exports.Target? in
       guard let target = exports[number] else { return nil }
-      // A right to answer moves there.
+      // A right to answer moves to the new connection.
       if case .answer = target { return exports.remove(number) }
       return target
     }
-    // The port is gone: the third process finds the other end closed.
+    // If the port has ended, the third process finds the other end closed.
     guard let target else { return Unshared.close(descriptor) }
     let account = receiving.withLock { self.account }
     let slot: PeerAccount.Charge
@@ -104,7 +107,8 @@ extension Channel {
         descriptor, terms: terms, isInitiator: false, isIntroduced: true, peer: nil, account: account, slot: slot)
     else { return }
     channel.export(first: target)
-    // A right to answer is consumed by one message; then no port would read the connection.
+    // After the one message for a right to answer, no port would read the connection, so it gets this connection's
+    // origin.
     let origin: Mailbox? = if case .port(let mailbox, _) = target { mailbox } else { sending.withLock { self.origin } }
     channel.settle(at: origin)
     channel.sendControl(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
@@ -130,14 +134,14 @@ extension Channel {
       end, terms: terms, isInitiator: true, isIntroduced: true, peer: peer, account: account, slot: slot)
   }
 
-  /// From now on it is read where the other one is, or by the I/O thread. With no lock held.
+  /// Has this connection read where `other` is read, or by the I/O thread. Call it with no lock held.
   func serve(as other: Channel) {
     if let origin = other.sending.withLock({ other.origin }) { settle(at: origin) } else { watch() }
   }
 
-  /// The number of no port: a right to it is "dropped" on each connection that was introduced. If it comes back on one
-  /// that was accepted here, a malicious peer has made both ends of it arrive in this process, which could never see
-  /// its end. Any other peer has no such right, and ignores the frame.
+  /// A number of no port. This process sends it as a dropped right on each connection that it gets by an introduction
+  /// to one of its ports. If it arrives on such a connection, a malicious peer has sent both ends to this process,
+  /// which would never notice the connection's end. Any other peer has no right with that number and ignores the frame.
   static let ownMark = UInt64.random(in: 1 << 63..<Exports.nobody)
 
   /// True for a socket of the right kind. From now on it delivers the sender's credentials with each packet.

@@ -3,7 +3,7 @@ import RunLoopKit
 internal import RunLoopLibc
 internal import Synchronization
 
-/// A port's name, and the socket under which other processes find it.
+/// Accepts connections to a named port.
 final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
   private let mailbox: Mailbox
   private let terms: PortTerms
@@ -21,12 +21,12 @@ final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
 
   override var servedPorts: [Mailbox] { mailbox.isValid ? [mailbox] : [] }
 
-  /// The name is free again when this returns, unless a connection is taken at this moment on another thread.
+  /// Releases the name. It is free when this returns, unless another thread accepts a connection at this moment.
   override func hasLost(_ mailbox: Mailbox) { invalidate() }
 
   var summary: String { "<listener for port \(claim.name), \(isValid ? "valid" : "invalid")>" }
 
-  /// Takes one connection: who it is comes first.
+  /// Accepts one connection.
   func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     let (accepted, refusal) = Unshared.section { () -> (Int32, Int32) in
       let accepted = rlc_message_socket_accept(descriptor)
@@ -46,9 +46,9 @@ final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
 
   // MARK: Pauses
 
-  /// A connection that can be neither taken nor refused stays in front, and would be reported in each pass. So the
-  /// listener is edge-triggered until one can be taken: it is reported with the next connection that comes, and each
-  /// time that its interest is registered.
+  /// Makes the listener edge-triggered, or level-triggered again. A connection that can be neither accepted nor refused
+  /// stays in the socket's queue, and a level-triggered listener would report it in each pass. An edge-triggered one
+  /// reports it with the next connection, and when its interest is registered again.
   private func pause(_ pauses: Bool) {
     guard isPaused.exchange(pauses, ordering: .relaxed) != pauses else { return }
     let readable = PortRegistration.readable
@@ -58,7 +58,8 @@ final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
 
   private static let pauseTime = Duration.milliseconds(100)
 
-  /// Without a descriptor for a timer the next connection is what makes it try again.
+  /// Tries again after a pause. Without a descriptor for the timer, only the next connection makes the listener try
+  /// again.
   private func tryLater(in loop: RunLoop) {
     guard !triesLater.exchange(true, ordering: .relaxed) else { return }
     do {

@@ -22,7 +22,7 @@ extension RunLoop.Local {
     return try added(RunLoop.Port(name, queueLimit, terms, onlyHost: loop, unchecked: receive), to: mode)
   }
 
-  /// As `port(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:in:_:)`, with a body that answers: on this
+  /// As `port(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:in:_:)`, with a body that answers, on this
   /// thread.
   @_disfavoredOverload  // a trailing closure is a receiver's
   @discardableResult

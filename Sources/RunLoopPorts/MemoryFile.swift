@@ -3,14 +3,14 @@ import RunLoopKit
 internal import RunLoopLibc
 internal import Synchronization
 
-/// Bytes in a sealed memory file, mapped for reading: the owner of a `ByteStorage`.
+/// A sealed memory file, mapped for reading. It owns the memory of a `ByteStorage`.
 final class MemoryFile: @unchecked Sendable {
   fileprivate let bytes: UnsafeRawPointer
   let count: Int
-  /// To be sent to other processes, also back to where it came from; -1: only the mapping was kept.
+  /// Sent to other processes with the bytes; -1 if only the mapping was kept.
   let fileDescriptor: Int32
   private let forkGeneration = Kernel.forkGeneration
-  /// Of another process's.
+  /// Set for files of other processes.
   private let charge: PeerAccount.Charge?
 
   private init(
@@ -28,12 +28,13 @@ final class MemoryFile: @unchecked Sendable {
     if fileDescriptor >= 0, forkGeneration == Kernel.forkGeneration { close(fileDescriptor) }
   }
 
-  /// Of other processes' files so many keep their descriptors in this one. What is sent on without is copied.
+  /// How many files of other processes keep their descriptors here, and the most that do. The bytes of other files are
+  /// copied when they are sent on.
   private static let kept = Atomic<Int>(0)
   private static let mostKept = 64
 
-  /// Another process's, checked: the descriptor is the file's then. A status of the core if it is not what it must be,
-  /// or cannot be mapped: then a call has failed (`RunLoopError.failedCall`).
+  /// Checks and maps a file of another process; the file then owns the descriptor. Returns a status of the core if the
+  /// file is invalid, or cannot be mapped. In the latter case `RunLoopError.failedCall` names the call.
   static func map(
     _ fileDescriptor: Int32, count: Int, _ charge: PeerAccount.Charge
   ) -> (file: MemoryFile?, status: Int32) {
@@ -78,7 +79,7 @@ final class MemoryFile: @unchecked Sendable {
     return .success(MemoryFile(bytes, count, file))
   }
 
-  /// Some of its bytes, as a storage of their own.
+  /// A storage that shows some of the bytes.
   func storage(_ offset: Int, _ count: Int) -> ByteStorage {
     let start = UnsafeMutableRawPointer(mutating: bytes + offset)
     return ByteStorage.make(UnsafeMutableRawBufferPointer(start: start, count: count), owner: self)
@@ -86,8 +87,8 @@ final class MemoryFile: @unchecked Sendable {
 }
 
 extension RunLoop.Message.Bytes {
-  /// Bytes in memory that other processes can map: a message with them copies nothing, however often they are sent.
-  /// Worth it from some hundred kilobytes on; a descriptor stays open as long as the bytes live.
+  /// Creates bytes in memory that other processes can map. Sending them copies nothing, however often. Use it for some
+  /// hundred kilobytes or more: a descriptor stays open as long as the bytes live.
   ///
   /// - Parameters:
   ///   - capacity: In bytes.
@@ -109,7 +110,7 @@ extension RunLoop.Message.Bytes {
     self.init(file.storage(0, count))
   }
 
-  /// The memory file that can be sent in their place, and where they begin in it.
+  /// The memory file that can be sent in place of the bytes, and their offset in it; nil if there is none.
   var place: (file: MemoryFile, offset: Int)? {
     guard let storage, let file = storage.header.owner as? MemoryFile, file.fileDescriptor >= 0 else { return nil }
     return (file, storage.base - file.bytes + startIndex)

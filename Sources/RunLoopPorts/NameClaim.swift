@@ -2,19 +2,20 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-/// The lock, the socket and the number of a name. Once in a process: locks of fcntl(2) are the process's.
+/// Owns a port's name: its lock file and its socket. A process can claim a name once, because locks of fcntl(2) belong
+/// to the process.
 final class NameClaim: Sendable {
   let name: String
-  /// The listener's: when it is closed the name is free.
+  /// The listener's descriptor. Closing it frees the name.
   let owned: OwnedDescriptor
-  /// Not changed until it is released, with the last hold on `owned`.
+  /// Constant until it is released, with the last hold on `owned`.
   nonisolated(unsafe) private let claim: rlc_port_name
   private let spare: SpareDescriptor
 
   init(_ name: String) throws(RunLoopError) {
     guard rlc_port_name_is_valid(name) else { throw .badName(PortWords.quoted(name)) }
     self.name = name
-    // A fork's child may own the same name, if the parent gives it up.
+    // A child of fork(2) has an empty set: it may claim a name that its parent gives up.
     let names = ClaimedNames.current
     guard names.insert(name) else { throw .nameTaken(PortWords.quoted(name)) }
     var claim = rlc_port_name()
@@ -57,14 +58,15 @@ final class NameClaim: Sendable {
     }
   }
 
-  /// The name leads here still.
+  /// True while the name leads to this claim's socket.
   var isOwned: Bool {
     guard owned.hold() else { return false }
     defer { owned.release() }
     return withUnsafePointer(to: claim) { rlc_port_name_is_owned($0) }
   }
 
-  /// A descriptor, the caller's, that tells when `isOwned` may have changed; nil if the name is lost already.
+  /// Returns a descriptor, owned by the caller, that becomes readable when `isOwned` may have changed; nil if the name
+  /// is lost already.
   func watch() throws(RunLoopError) -> Int32? {
     guard owned.hold() else { return nil }
     defer { owned.release() }
@@ -75,27 +77,27 @@ final class NameClaim: Sendable {
     return nil
   }
 
-  /// This process cannot take a connection, perhaps because it has no number left for it: one that was kept for that is
-  /// used to tell it so. False if that cannot be done either.
+  /// Refuses a connection that cannot be accepted, mostly because this process has no descriptors left: accepts it with
+  /// the spare descriptor, sends the reason, and closes it. False if that cannot be done either.
   func refuseOne(_ terms: PortTerms, _ error: Int32) -> Bool {
     let reason = NameClaim.reason(RunLoopError.system(error, call: "accept4"))
     let isRefused = spare.lend {
       let accepted = rlc_message_socket_accept(owned.fileDescriptor)
       if accepted >= 0 { Channel.turnAway(accepted, reason) }
-      return accepted >= 0 || accepted == -EAGAIN  // it has left meanwhile
+      return accepted >= 0 || accepted == -EAGAIN  // -EAGAIN: the other process has left
     }
     if isRefused { terms.refused(RunLoop.Refusal(peer: nil, reason: reason)) }
     return isRefused
   }
 
-  /// Also sent to the other process, so that its error names the cause.
+  /// The reason in words, which is also sent to the other process.
   static func reason(_ error: any Error) -> String {
     let errno = (error as? RunLoopError)?.errno
     return errno == EMFILE || errno == ENFILE ? "no descriptors are left here" : "\(error)"
   }
 }
 
-/// The names that this process has claimed, or is about to.
+/// The names that this process has claimed, or is about to claim.
 private final class ClaimedNames: ProcessWideObject, @unchecked Sendable {
   private let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
@@ -106,26 +108,26 @@ private final class ClaimedNames: ProcessWideObject, @unchecked Sendable {
 
   static var current: ClaimedNames { shared.current(ClaimedNames.init) }
 
-  /// False if it is among them already.
+  /// False if the name is among them already.
   func insert(_ name: String) -> Bool { lock.withLock { names.insert(name).inserted } }
 
   func remove(_ name: String) { lock.withLock { _ = names.remove(name) } }
 }
 
-/// A number that is kept for the moment in which there is no other.
+/// A descriptor that is kept for the moment in which the process has no other left.
 private final class SpareDescriptor: @unchecked Sendable {
   private let lock = Lock()
-  /// Guarded by `lock`; -1 if there was none.
+  /// -1 if none could be opened. Guarded by `lock`.
   private var descriptor = SpareDescriptor.open()
 
   private static func open() -> Int32 {
     rlc_descriptor_adopt(RunLoopLibc.open("/dev/null", O_RDONLY | O_CLOEXEC))
   }
 
-  /// Gives it up while `body` runs, under the lock. False if there is none.
+  /// Closes the spare descriptor while `body` runs, under the lock. False if there is none.
   func lend(_ body: () -> Bool) -> Bool {
     lock.withLock {
-      if descriptor < 0 { descriptor = SpareDescriptor.open() }  // there may be one by now
+      if descriptor < 0 { descriptor = SpareDescriptor.open() }  // the process may have one by now
       guard descriptor >= 0 else { return false }
       RunLoopLibc.close(descriptor)
       defer { descriptor = SpareDescriptor.open() }

@@ -12,8 +12,8 @@ extension RunLoop.Port {
 
   /// Calls `body` once when the port has lost its name: at once, on the calling thread, if it has already.
   ///
-  /// It notices what makes `ownsName` false [RLK-WIRE-30]. Two cases it does not notice by themselves, only with the
-  /// next change that it does: renames of a folder that this process may not read, and mounts without /proc.
+  /// The port notices what makes `ownsName` false [RLK-WIRE-30], with two exceptions: it notices renames of a folder
+  /// that this process may not read, and mounts without /proc, only with the next other change.
   ///
   /// To get the name back, invalidate this port and create another one with the name; `body` may do that.
   /// - Parameter body: Called on the thread of a loop that runs a mode with the port in it, with no lock held; kept
@@ -33,15 +33,15 @@ extension RunLoop.Port {
     }
     let loss = NameLoss(claim, of: mailbox, body)
     let refusal = loss.watch(descriptor)
-    guard refusal == nil, isValid else {  // invalidated meanwhile: the invalidation may not have reached the watches
+    guard refusal == nil, isValid else {  // an invalidation meanwhile may not have reached the watches
       loss.end()
       throw refusal ?? RunLoopError.invalidItem(nameInErrors)
     }
-    if !claim.isOwned { loss.find(in: self) }  // lost before the mounts were watched
+    if !claim.isOwned { loss.find(in: self) }  // the name may have been lost before the mounts were watched
   }
 }
 
-/// What a program wants to know of the loss of a name: once, whichever watch reports it.
+/// Reports the loss of a name to the program once, whichever watch notices it.
 private final class NameLoss: Sendable {
   fileprivate let claim: NameClaim
   private let mailbox: Mailbox
@@ -54,7 +54,8 @@ private final class NameLoss: Sendable {
     self.body = body
   }
 
-  /// By the claim's descriptor, and by the table of mounts, where this process has one. The error of the first refusal.
+  /// Watches the claim's descriptor, and the table of mounts if this process can open it. Returns the error if a mode
+  /// refuses a watch.
   func watch(_ descriptor: Int32) -> (any Error)? {
     do throws(RunLoopError) {
       if let refusal = join(try NameWatch(descriptor, PortRegistration.readable, self, of: mailbox)) { return refusal }
@@ -70,7 +71,7 @@ private final class NameLoss: Sendable {
     return watch.followPorts()
   }
 
-  /// True if it has called.
+  /// Calls the body if the name is lost and no call has reported that. Returns true if it has called.
   @discardableResult
   func find(in port: RunLoop.Port) -> Bool {
     guard !claim.isOwned, !isReported.exchange(true, ordering: .acquiringAndReleasing) else { return false }
@@ -86,12 +87,12 @@ private final class NameLoss: Sendable {
   }
 }
 
-/// Looks, where its port is served, whether the port's name is its own still.
+/// Checks the port's name on events of one descriptor, in the port's modes.
 private final class NameWatch: RunLoop.PeerWatch, EventService, @unchecked Sendable {
   let loss: NameLoss
   private let mailbox: Mailbox
 
-  /// - Parameter descriptor: The watch's from now on, also if this fails.
+  /// - Parameter descriptor: Owned by the watch from now on, even if this throws.
   init(
     _ descriptor: Int32, _ interest: UInt32, _ loss: NameLoss, of mailbox: Mailbox
   ) throws(RunLoopError) {

@@ -6,15 +6,15 @@ extension RunLoop.Port {
   /// The default of the largest payload that a port accepts from another process: 1 GiB.
   public static let defaultMaximumPayload = 1 << 30
 
-  /// A port that other processes find by its name.
+  /// Creates a port that other processes find by its name.
   ///
   /// The name is a socket in `$XDG_RUNTIME_DIR/runloopkit`, else `/run/user/UID/runloopkit`, else
   /// `/tmp/runloopkit-UID`: a folder that must be this user's alone (0700). A name has one owner; a port takes over the
   /// name of a dead owner [RLK-WIRE-14]. The name is free again when the port is invalidated or destroyed, and when the
   /// process ends in any way. The sticky bit asks cleaners of temporary files to leave the socket alone; if one removes
-  /// it nevertheless, `ownsName` is false and `onNameLoss` calls [RLK-WIRE-26]. Loops that run a mode with the port in
-  /// it accept connections and read messages; until then, what a peer sends waits in the kernel, and the peer waits
-  /// when that is full [RLK-WIRE-7].
+  /// it nevertheless, `ownsName` becomes false and the closure of `onNameLoss` is called [RLK-WIRE-26]. Loops that run
+  /// a mode with the port in it accept connections and read messages; until then, what a peer sends waits in the
+  /// kernel, and the peer waits when that is full [RLK-WIRE-7].
   /// - Parameters:
   ///   - name: 1 to 64 of A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock".
   ///   - queueLimit: As for every port.
@@ -38,7 +38,7 @@ extension RunLoop.Port {
     try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: receive)
   }
 
-  /// The same, with a body that answers.
+  /// As `init(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:_:)`, with a body that answers.
   @_disfavoredOverload  // a trailing closure is a receiver's
   public convenience init(
     registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
@@ -50,7 +50,8 @@ extension RunLoop.Port {
     try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: RunLoop.Port.answering(replying))
   }
 
-  /// The same, with a delegate, which it does not hold.
+  /// As `init(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:_:)`, with a delegate, which the port does not
+  /// retain.
   public convenience init(
     registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
     accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,
@@ -72,7 +73,7 @@ extension RunLoop.Port {
   /// - Thread: Any.
   public var peerStatistics: RunLoop.PeerStatistics { terms?.statistics ?? RunLoop.PeerStatistics() }
 
-  /// The right to send to a named port of any process of this user, this one included.
+  /// Returns the right to send to a named port of any process of this user, including this one.
   ///
   /// - Parameters:
   ///   - name: As the port was registered.
@@ -80,7 +81,7 @@ extension RunLoop.Port {
   ///   - maximumPayload: The most bytes of one message that may come back on the connection.
   /// - Throws: A `RunLoopError`: `.badName`; `.noSuchPort` if no process owns the name; `.refused` if the policy does
   ///   not accept its owner; `.portFull` if the owner's queue of connections is full; `.system`. If the owner refuses
-  ///   this process, the first send throws, and `onInvalidation` calls.
+  ///   this process, the first send throws, and the closure of `onInvalidation` is called.
   /// - Thread: Any. - Blocks: No. - Complexity: Some ten system calls. - SeeAlso: `CFMessagePortCreateRemote`.
   public static func connect(
     to name: String, accepting policy: RunLoop.PeerPolicy = .sameUser,
@@ -103,7 +104,7 @@ extension RunLoop.Port {
     close(folder)
     var credentials = rlc_credentials()
     let status = rlc_message_socket_peer(descriptor, &credentials)
-    guard status >= 0 else {  // without an answer it would pass for the first user's
+    guard status >= 0 else {  // zeroed credentials would pass for root's
       Unshared.close(descriptor)
       throw RunLoopError.system(-status, call: "getsockopt", PortWords.port(name))
     }
@@ -118,7 +119,7 @@ extension RunLoop.Port {
     return SendRight(channel.importing.withLock { channel.imports.arrived(0, on: channel) })
   }
 
-  /// Why there is no connection; right after the core has failed.
+  /// The error of a failed connect. Call it right after the core function.
   private static func refusal(of name: String, in folder: Int32, _ status: Int32) -> RunLoopError {
     let error = PortWords.failure(of: name, in: folder, status)
     switch (error.call, status) {

@@ -2,25 +2,27 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-/// A message as it is sent: made before the lock is taken, but for the numbers of rights.
+/// A message in the form in which it is sent. It is built before the lock is taken, except for the numbers of its
+/// rights.
 struct OutgoingMessage: ~Copyable {
   private let channel: Channel
   let parcel: Parcel
   private var header = rlc_frame_header(RLC_FRAME_MESSAGE)
   private var rights: [Right] = []
-  /// Lent by bytes that have one.
+  /// The memory file of the message's bytes, if all of them are in one.
   private var lent: MemoryFile?
-  // The small ones last: 128 bytes are moved in registers, more by memcpy(3).
-  /// Made for this message: closed when it has gone.
+  // Small properties come last. That keeps the size at 128 bytes, which are moved in registers; more would be moved by
+  // memcpy(3).
+  /// A memory file that was made for this message, closed by `close`; -1 if there is none.
   private var file: Int32 = -1
   private(set) var hasNewExports = false
-  /// The modes in which the connection is read depend on them.
+  /// New exports change the modes that read the connection.
   private(set) var changesPlaces = false
   private var isSent = false
-  /// There was room for an introduction at each of them.
+  /// The connections of all askers had room for an introduction.
   private var haveAskersRoom = false
 
-  /// A right of the message, in the order of the table.
+  /// A right in the message, in the order of the frame's table.
   private struct Right {
     let destination: any Destination
     let isReply: Bool
@@ -30,9 +32,9 @@ struct OutgoingMessage: ~Copyable {
   private enum Way {
     case notYet
     case exported(UInt64, once: Bool)
-    /// The receiver's own.
+    /// A right to the receiver's own port or request.
     case back(UInt64, RemoteReply?)
-    /// To be closed when it has gone.
+    /// The receiver's end of an introduction, closed by `close`; -1 before the introduction.
     case socket(Int32, RemoteReply?)
   }
 
@@ -79,11 +81,11 @@ struct OutgoingMessage: ~Copyable {
     if file >= 0 || lent != nil { header.flags = UInt16(RLC_FRAME_IN_MEMORY_FILE) }
   }
 
-  /// To map less costs more than to copy it.
+  /// Mapping a smaller payload costs more than copying it.
   private static let leastLent = 16 * 1024
 
-  /// One file whose bytes are all of the message's, in their order, however they are divided: a message that is sent on
-  /// as it came.
+  /// Returns the memory file if the components are exactly its bytes, in order. That is so for a message that is sent
+  /// on as it came.
   private func lentFile(_ message: RunLoop.Message, _ payload: Int) -> MemoryFile? {
     var (whole, end): (MemoryFile?, Int) = (nil, 0)
     for case .bytes(let bytes) in message.components where !bytes.isEmpty {
@@ -132,8 +134,8 @@ struct OutgoingMessage: ~Copyable {
     }
   }
 
-  /// Introduces the receiver to the owners of ports of third processes to which the message has rights; goes on where
-  /// an earlier call has thrown.
+  /// Introduces the receiver to the third processes to whose ports the message has rights. Continues where an earlier
+  /// call has thrown.
   mutating func introduceThirdParties(_ timeout: SendTimeout) throws(RunLoopError) {
     while let index = nextThirdParty, case .socket(_, let answer) = rights[index].way {
       if answer != nil, !haveAskersRoom { try awaitRoomOfAskers(timeout) }
@@ -152,22 +154,23 @@ struct OutgoingMessage: ~Copyable {
 
   var hasThirdParty: Bool { nextThirdParty != nil }
 
-  /// The connection in which the next introduction needs room.
+  /// The connection in which the next introduction needs room; nil if there is no further one.
   var thirdParty: Channel? {
     guard let index = nextThirdParty, case .socket(_, let answer) = rights[index].way else { return nil }
     guard let answer else { return (rights[index].destination as? RemotePort)?.channel }
     return fullAsker ?? answer.channel
   }
 
-  /// Rights to answer come last: an introduction moves them, also if the message is not sent.
+  /// The index of the next right that needs an introduction. Rights to answer come last, because their introduction
+  /// moves them even if the message is not sent.
   private var nextThirdParty: Int? { nextThirdParty(isAsker: false) ?? nextThirdParty(isAsker: true) }
 
   private func nextThirdParty(isAsker: Bool) -> Int? {
     rights.firstIndex { if case .socket(-1, let answer) = $0.way { (answer != nil) == isAsker } else { false } }
   }
 
-  /// The connection of an asker in which there is no room, if several askers are left: the introduction of the first
-  /// one would move its right in vain.
+  /// With several askers left, the connection of one without room: introducing another asker first could move its right
+  /// in vain.
   private var fullAsker: Channel? {
     let askers: [Channel] = rights.compactMap {
       if case .socket(-1, let answer?) = $0.way { answer.channel } else { nil }
@@ -188,13 +191,14 @@ struct OutgoingMessage: ~Copyable {
         rights[index].way = .exported(number, once: false)
         if isNew, mailbox.connect(channel) { (hasNewExports, changesPlaces) = (true, true) }
       } else {
-        // What was dead when it came (`DeadDestination`) has no number here: it is dead there too.
+        // A right that was invalid when it arrived (`DeadDestination`) has no number here. It is sent as invalid.
         rights[index].way = .back(Exports.nobody, nil)
       }
     }
   }
 
-  /// Also true for a port that ended while the message waited for room: the peer learns of that after the message.
+  /// Also true for a port that ended while the message waited for room: the peer is notified of that end after the
+  /// message.
   private func isToBeExported(_ way: Way) -> Bool {
     switch way {
     case .notYet: true
@@ -206,13 +210,13 @@ struct OutgoingMessage: ~Copyable {
   var deadExports: [Mailbox] {
     rights.compactMap { right in
       guard case .exported = right.way else { return nil }
-      // Of a right to answer: who has asked may have given up long ago.
+      // For a right to answer, the request may have given up before.
       let mailbox = right.destination.mailbox ?? (right.destination as? ReplyRight)?.pending.bell
       return mailbox?.isOpen == false ? mailbox : nil
     }
   }
 
-  /// It has not been sent: all rights are as they were.
+  /// Restores all rights, because the message was not sent.
   mutating func takeBack() {
     for index in rights.indices {
       switch rights[index].way {
@@ -223,14 +227,14 @@ struct OutgoingMessage: ~Copyable {
       case .back(_, let answer): answer?.giveBack()
       case .socket(-1, let answer): answer?.giveBack()
       case .socket(let end, let answer?):
-        rights[index].way = .notYet  // the end is the right's
+        rights[index].way = .notYet  // `comesBack` owns the end
         answer.comesBack(on: end)
       case .socket: break
       }
     }
   }
 
-  /// It has been sent: rights to answer have been used.
+  /// Marks the message as sent, and its rights to answer as used.
   mutating func hasGone() {
     isSent = true
     for right in rights {
@@ -241,7 +245,7 @@ struct OutgoingMessage: ~Copyable {
     }
   }
 
-  /// What was made for it.
+  /// Closes the descriptors that were made for the message.
   func close() {
     if file >= 0 {
       channel.settleFile(Int(header.payload), isSent: isSent)
@@ -277,7 +281,7 @@ struct OutgoingMessage: ~Copyable {
   }
 
   private func transmit(_ parts: UnsafeBufferPointer<iovec>) -> Int32 {
-    // A thousand components and the header: one more than a call takes.
+    // 1,024 components and the header are one part more than a call takes.
     if parts.count > OutgoingMessage.mostParts { return transmitJoined(parts) }
     let socket = channel.descriptor
     if header.descriptors == 0 { return rlc_message_socket_send(socket, parts.baseAddress, parts.count, nil, 0) }
@@ -298,7 +302,7 @@ struct OutgoingMessage: ~Copyable {
     }
   }
 
-  /// In the order of the table, the memory file first.
+  /// The packet's descriptors: the memory file first, then in the order of the table.
   private var allDescriptors: [Int32] {
     var all: [Int32] = []
     if file >= 0 { all.append(file) } else if let lent { all.append(lent.fileDescriptor) }
@@ -356,9 +360,9 @@ struct OutgoingMessage: ~Copyable {
 }
 
 extension RunLoop.Message.Bytes {
-  /// While the bytes live.
+  /// The bytes as a part of a packet, valid while they live.
   fileprivate var part: iovec {
-    // Asked for bytes that are not empty only: these have a storage.
+    // Called only for bytes that are not empty, which have a storage.
     iovec(iov_base: UnsafeMutableRawPointer(mutating: storage!.base + startIndex), iov_len: count)
   }
 }

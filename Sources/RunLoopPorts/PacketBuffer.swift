@@ -1,7 +1,7 @@
 internal import CRunLoopCore
 import RunLoopKit
 
-/// Memory for one packet on its way in: one a thread that has a loop, however many connections the loop serves.
+/// Memory for one received packet. Each thread with a loop has one, however many connections the loop serves.
 final class PacketBuffer {
   let bytes: UnsafeMutableRawPointer
   let received: UnsafeMutablePointer<rlc_received>
@@ -19,13 +19,13 @@ final class PacketBuffer {
     received.deallocate()
   }
 
-  /// The thread's own; one for the moment on a thread without a loop. It is not in use when user code runs.
+  /// The thread's buffer; a temporary one on a thread without a loop. It is not in use while user code runs.
   static var ofThread: PacketBuffer {
-    // No other type stores anything there.
+    // Only this function stores an object there.
     unsafeDowncast(ThreadRecord.packetScratch { PacketBuffer() }, to: PacketBuffer.self)
   }
 
-  /// A packet of this size, out of the thread's way: user code runs before it is opened.
+  /// Copies a packet, because user code runs before it is opened, and may use the thread's buffer.
   func copy(_ size: Int) -> PacketBuffer {
     let copy = PacketBuffer()
     copy.bytes.copyMemory(from: bytes, byteCount: size)
@@ -38,7 +38,7 @@ final class PacketBuffer {
     withUnsafeBytes(of: &received.pointee.descriptors) { $0.load(fromByteOffset: 4 * index, as: Int32.self) }
   }
 
-  /// The next packet, and its size or a C status. A child of fork(2) keeps no descriptor of it.
+  /// Receives a packet. Returns its size, or a C status. Children of fork(2) close the packet's descriptors.
   @inline(__always)
   func receive(_ socket: Int32) -> Int64 {
     Unshared.section {
@@ -48,7 +48,8 @@ final class PacketBuffer {
     }
   }
 
-  /// What cannot be listed now, a connection lists when it is made of it, or fails.
+  /// Has children of fork(2) close the descriptors. For one that cannot be listed now, the connection that is made of
+  /// it tries again, and can throw.
   @inline(never)
   private func listDescriptors() { for index in 0..<received.pointee.count { _ = Unshared.add(descriptor(at: index)) } }
 

@@ -1,11 +1,11 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// What peers make this process hold: of one peer, and by its parent of all peers of a port.
+/// Counts what a peer makes this process hold. Its parent counts that of all peers of a port.
 ///
-/// A charge that would go over a limit of either is refused, and nothing is charged. Its lock is a leaf.
+/// A charge over a limit of either is refused, and nothing is charged. The lock is a leaf.
 final class PeerAccount: @unchecked Sendable {
-  /// What is counted. By number, as the table of counts has it.
+  /// What is counted. The raw value is the index in `counts`.
   enum Thing: Int, CaseIterable {
     case connection, introduction, right, descriptor, mappedByte
   }
@@ -23,8 +23,8 @@ final class PeerAccount: @unchecked Sendable {
 
   func count(_ thing: Thing) -> Int { lock.withLock { counts[thing.rawValue] } }
 
-  /// Counted until the charge is gone.
-  /// - Throws: The reason, as a refusal tells it.
+  /// Counts things until the charge is released.
+  /// - Throws: The reason, for a refusal.
   func charge(_ number: Int, _ thing: Thing) throws(Excess) -> Charge {
     guard add(number, thing) else { throw Excess(thing: thing, limit: limits[thing], isOfPort: parent == nil) }
     guard let parent else { return Charge(self, number, thing) }
@@ -46,7 +46,7 @@ final class PeerAccount: @unchecked Sendable {
 
   private func subtract(_ number: Int, _ thing: Thing) { lock.withLock { counts[thing.rawValue] -= number } }
 
-  /// Something that a peer makes this process hold; given back with its last reference.
+  /// Things that a peer makes this process hold. They are counted until this object is released.
   final class Charge: Sendable {
     private let account: PeerAccount
     private let number: Int
@@ -64,7 +64,7 @@ final class PeerAccount: @unchecked Sendable {
     }
   }
 
-  /// Which limit a charge would have gone over.
+  /// The limit that a charge would have exceeded.
   struct Excess: Error {
     let thing: Thing
     let limit: Int
@@ -84,9 +84,9 @@ final class PeerAccount: @unchecked Sendable {
   }
 }
 
-/// The accounts of one port's peers: one for all, and one for each that has something.
+/// The accounts of one port's peers: one for all together, and one for each peer that has charges.
 final class PeerAccounts: @unchecked Sendable {
-  /// Whose things are counted together: a process of this user, or all of another one.
+  /// What counts as one peer: a process of this user, or all processes of another user.
   private enum Key: Hashable {
     case process(Int32)
     case user(UInt32)
@@ -117,7 +117,7 @@ final class PeerAccounts: @unchecked Sendable {
     all = PeerAccount(policy.perPort)
   }
 
-  /// The peer's account, which exists as long as it is referenced.
+  /// Returns the peer's account. The account exists while it is referenced.
   func account(of peer: RunLoop.Message.Sender?) -> PeerAccount {
     let key = Key(peer)
     return lock.withLock {

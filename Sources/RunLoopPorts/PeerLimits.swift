@@ -1,14 +1,14 @@
 import RunLoopKit
 
 extension RunLoop {
-  /// How much peers may make this process hold. The port refuses what goes beyond, with a reason, and counts it
-  /// (`Port.peerStatistics`, `onRefusal`); the connection goes on. What was refused counts against no limit
+  /// How much peers may make this process hold. The port refuses what exceeds a limit, reports the reason (`onRefusal`)
+  /// and counts it (`Port.peerStatistics`); the connection continues. What was refused counts against no limit
   /// [RLK-PEER-38].
   ///
   /// A peer is a process of this process's own user, or another user with all of its processes. Numbers below 0 count
   /// as 0.
   public struct PeerLimits: Sendable, Hashable {
-    /// Open connections. One more gets the reason and is closed [RLK-PEER-20].
+    /// Open connections. One more is sent the reason and closed [RLK-PEER-20].
     public var connections: Int
     /// Connections by introduction on which nothing has been sent yet: rights to this process's ports that peers have
     /// passed on. A right beyond the limit is invalid for its receiver; the introducer keeps its connection
@@ -24,7 +24,7 @@ extension RunLoop {
     /// with one more is refused [RLK-PEER-24]. A file may have holes; reading it allocates the memory.
     public var mappedBytes: Int
 
-    /// Creates limits from any numbers; a negative one counts as 0, which allows none.
+    /// Creates limits. A negative number counts as 0, which allows none.
     public init(
       connections: Int = PeerLimits.defaultPerPeer.connections,
       introductions: Int = PeerLimits.defaultPerPeer.introductions,

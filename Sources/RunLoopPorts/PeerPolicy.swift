@@ -2,7 +2,7 @@ import RunLoopKit
 internal import RunLoopLibc
 
 extension RunLoop {
-  /// Which processes may connect and send; the kernel says who they are.
+  /// Which processes may connect and send. The kernel identifies them.
   ///
   /// The port asks the policy about a process that connects before it reads its first byte; that process is known by
   /// its effective user [RLK-PEER-7, RLK-PEER-8]. Each packet names its own sender, by the real user. If that sender is
@@ -15,26 +15,25 @@ extension RunLoop {
 
     /// How much one peer may make this process hold.
     public var perPeer = PeerLimits.defaultPerPeer
-    /// How much all peers of the port together may.
+    /// How much all peers of the port together may make this process hold.
     public var perPort = PeerLimits.defaultPerPort
 
-    /// Any rule.
+    /// Creates a policy from a closure.
     /// - Parameter isWelcome: Called with no lock held, on the thread of the loop that takes the connection or the
     ///   packet, or that connects.
     public init(_ isWelcome: @escaping @Sendable (Message.Sender) -> Bool) { judge = isWelcome }
 
-    /// How many bytes, copied into memory files for one connection, the peer may leave unread; 256 MiB at first. A
-    /// sender of more waits as for a full port; a single message may have any size [RLK-WIRE-25]. A negative number
-    /// counts as 0. Bytes that are forwarded as they came, or were created in shared memory, are not copied
-    /// [RLK-PEER-30].
+    /// How many bytes of memory files, made for one connection, the peer may leave unread; by default 256 MiB. A sender
+    /// of more waits as for a full port. A single message may have any size [RLK-WIRE-25]. A negative number counts as
+    /// 0. Bytes that are forwarded as they came, or were created in shared memory, are not copied [RLK-PEER-30].
     public var unreadBytes = 1 << 28
 
     private init() { judge = nil }
 
-    /// Processes of this process's effective user.
+    /// Accepts processes of this process's effective user.
     public static let sameUser = PeerPolicy()
 
-    /// Every process that finds the port. Only the folder's user and root can open the folder of names.
+    /// Accepts every process that finds the port. Only the folder's user and root can open the folder of names.
     public static let anyUser = PeerPolicy { _ in true }
 
     func welcomes(_ peer: Message.Sender) -> Bool {

@@ -22,7 +22,7 @@ extension RunLoop {
 
     init() {}
 
-    /// All of it in a line.
+    /// All numbers, in one line.
     public var description: String {
       "connections \(connections), introductions \(introductions), rights \(rights), undelivered descriptors "
         + "\(undeliveredDescriptors), mapped bytes \(mappedBytes); refused: connections \(refusedConnections), messages "

@@ -1,17 +1,18 @@
 import RunLoopKit
 
-/// What a port's connections hold, as tests of leaks count it.
+/// The sizes of a port's connection tables, for tests of leaks.
 package struct PeerTables: Sendable, Hashable {
-  /// That the port's loops read: of its peers, and introduced by them.
+  /// Connections that the port's loops read: those of its peers, and those that peers have introduced.
   package var connections = 0
   /// Ports and answers that peers have rights to.
   package var exports = 0
-  /// Peers' ports, and answers to them, that this process has rights to.
+  /// Ports and answers of peers to which this process has rights.
   package var imports = 0
 }
 
 extension RunLoop.Port {
-  /// All connections that read for this port. - Thread: Any. - Complexity: O(connections and their entries).
+  /// Counts over all connections that receive for this port. - Thread: Any. - Complexity: O(connections and their
+  /// entries).
   package var peerTables: PeerTables {
     var tables = PeerTables()
     for case let channel as Channel in mailbox.connections?.all ?? [] {

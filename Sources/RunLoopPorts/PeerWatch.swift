@@ -1,25 +1,24 @@
 import RunLoopKit
 
 extension RunLoop {
-  /// What is a member wherever the ports are that it serves: a connection, and what listens for connections.
+  /// An event source that follows ports into their modes: a connection, a listener, or a watch on a port's name.
   ///
-  /// It wakes those modes' loops, and takes messages from another process there, each class in its own way
-  /// (`EventService`). What a user sees are the ports.
+  /// It wakes the loops of those modes, which call its `EventService`. Users see only the ports.
   class PeerWatch: EventSource, @unchecked Sendable {
-    /// Held while memberships change: around the loops' locks, never in user code.
+    /// Held while memberships change. Loops' locks are taken under it, and no user code runs under it.
     private let following = Lock()
 
-    /// The ports that it serves now.
+    /// The ports that it follows now.
     var servedPorts: [Mailbox] { [] }
 
-    /// Enters and leaves modes as its ports have. The error if a mode has refused it for want of a descriptor: then it
-    /// is not served there. With no lock held.
+    /// Enters and leaves modes so that it is in those of its ports. Returns the error if a mode has refused it for lack
+    /// of a descriptor; that mode then does not serve it. Call it with no lock held.
     @discardableResult
     final func followPorts() -> (any Error)? {
       guard !isForked else { return RunLoopError.forked }
       let (refusal, ioRefusal) = following.withLock {
         let wanted = servedPorts.flatMap { $0.places }
-        // Whether the I/O thread goes on is decided next: it would leave to be back at once.
+        // Leaves the I/O thread's loop alone, which `hasChangedPlaces` decides about next.
         let refusal = move(to: wanted, except: IOThread.currentLoop)
         return (refusal, hasChangedPlaces(isServed: !wanted.isEmpty))
       }
@@ -27,13 +26,14 @@ extension RunLoop {
       return refusal
     }
 
-    /// Under the lock that keeps memberships from changing. The error if it is wanted elsewhere, and refused there.
+    /// Called after its modes have changed, under the lock for that. Returns the error if the I/O thread should serve
+    /// it and has refused it.
     func hasChangedPlaces(isServed: Bool) -> (any Error)? { nil }
 
-    /// What a task waits for would go unnoticed. With no lock held.
+    /// Called if nothing can read it, so that what a task waits for would go unnoticed. No lock is held.
     func isUnwatched(_ why: any Error) {}
 
-    /// The port is gone. With no lock held.
+    /// Called when a port has ended. No lock is held.
     func hasLost(_ mailbox: Mailbox) {}
   }
 }

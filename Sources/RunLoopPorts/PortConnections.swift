@@ -1,13 +1,13 @@
 import RunLoopKit
 
-/// Who brings a port messages from other processes; made with the first of them. The port's own loops never wait for
-/// its lock.
+/// The peer watches of one port; created with the first. The port's loops never wait for its lock.
 final class PortConnections: PortTransport, @unchecked Sendable {
   private let lock = Lock()
   /// Guarded by `lock`.
   private var watches = IdentityTable<RunLoop.PeerWatch>()
 
-  /// Has this object, not the mailbox: a weak reference to that would make each of its retains slow.
+  /// The hooks retain this object. They have no weak reference to the mailbox, because that would make each of its
+  /// retains slower.
   func makeHooks() -> RunLoop.Source.Hooks {
     var hooks = RunLoop.Source.Hooks()
     let hasMoved: @Sendable (RunLoop, RunLoop.Mode) -> Void = { _, _ in self.hasMoved() }
@@ -16,7 +16,7 @@ final class PortConnections: PortTransport, @unchecked Sendable {
     return hooks
   }
 
-  /// False if it is among them already.
+  /// False if the watch is among them already.
   func insert(_ watch: RunLoop.PeerWatch) -> Bool { lock.withLock { watches.insert(watch) } }
 
   func remove(_ watch: RunLoop.PeerWatch) {
@@ -26,7 +26,7 @@ final class PortConnections: PortTransport, @unchecked Sendable {
 
   var all: ContiguousArray<RunLoop.PeerWatch> { lock.withLock { watches.all } }
 
-  /// Why connections would not be accepted, or the loss of the name not noticed, in the modes that the port is in.
+  /// The error if the port's modes cannot accept connections, or cannot notice the loss of the name.
   var refusal: (any Error)? {
     for watch in all where !(watch is Channel) {
       if let refusal = watch.followPorts() { return refusal }
@@ -36,7 +36,7 @@ final class PortConnections: PortTransport, @unchecked Sendable {
 
   private func hasMoved() { for watch in all { watch.followPorts() } }
 
-  /// The port is gone.
+  /// Notifies each watch that the port has ended.
   func mailboxHasEnded(_ mailbox: Mailbox) {
     let all = lock.withLock {
       defer { watches = IdentityTable() }
@@ -47,10 +47,10 @@ final class PortConnections: PortTransport, @unchecked Sendable {
 }
 
 extension Mailbox {
-  /// Nil before the first.
+  /// The port's peer watches; nil before the first.
   var connections: PortConnections? { transport as? PortConnections }
 
-  /// True if it was not served by this one before.
+  /// Adds a watch. False if it is there already.
   func connect(_ watch: RunLoop.PeerWatch) -> Bool {
     // Only this function creates one.
     (transport { PortConnections() } as! PortConnections).insert(watch)

@@ -1,7 +1,7 @@
 import RunLoopKit
 
 extension RunLoopError.Domain {
-  /// Names of ports, and other processes: the constants of `RunLoopError` in this module.
+  /// Errors about names of ports and other processes: the constants of `RunLoopError` in this module.
   public static let ports = RunLoopError.Domain(rawValue: "RunLoopPorts")
 }
 
@@ -12,7 +12,7 @@ extension RunLoopError {
   public static let noSuchPort = noSuchPort("no port has the name")
   /// The text is not a port name: 1 to 64 of A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in `.lock`.
   public static let badName = badName("the name")
-  /// One of the two processes refuses to deal with the other one. The description says why.
+  /// One of the two processes refuses the other one. The description says why.
   public static let refused = refused(reason: "the other process does not suit")
 
   static func nameTaken(_ subject: String) -> RunLoopError {

@@ -4,8 +4,8 @@ internal import RunLoopLibc
 
 /// The folder of port names.
 enum PortFolder {
-  /// The caller's descriptor.
-  /// - Throws: `.system`, whose words say which folder it is, why it is refused, and what to do.
+  /// Opens the folder. The caller owns the descriptor.
+  /// - Throws: `.system`. Its description names the folder, why it is refused, and what to do.
   static func open() throws(RunLoopError) -> Int32 {
     let folder = rlc_port_folder_open()
     guard folder < 0 else { return folder }
@@ -13,7 +13,8 @@ enum PortFolder {
     throw .system(-folder, call: call, words(call, -folder))
   }
 
-  /// True if sockets in it can be reached by a path: while its descriptor is open, and /proc is mounted.
+  /// True if the folder's sockets can be reached by a path through /proc/self/fd: its descriptor is open, and /proc is
+  /// mounted.
   static func isReached(_ folder: Int32) -> Bool {
     let (error, isThere) = (errno, access("/proc/self/fd/\(folder)", F_OK) == 0)
     errno = error
@@ -26,7 +27,7 @@ enum PortFolder {
     }
   }
 
-  /// - Parameter call: Nil: no call has failed, but the folder is not this user's alone.
+  /// - Parameter call: The call that has failed; nil if none has, but the folder is not this user's alone.
   private static func words(_ call: String?, _ error: Int32) -> String {
     let (user, path) = (geteuid(), path)
     let folder = "the folder of port names \(path)"

@@ -1,11 +1,11 @@
 import RunLoopKit
 internal import Synchronization
 
-/// What the connections of one named port have in common.
+/// What all connections of one named port share: its policy, limits, accounts and counters.
 final class PortTerms: CustomStringConvertible, @unchecked Sendable {
   let policy: RunLoop.PeerPolicy
   let maximumPayload: UInt64
-  /// Set before the port is shared; nil: this process owns no name, as for a connection to another one.
+  /// Set before the port is shared; nil if this process owns no name, as for a connection to another process's port.
   nonisolated(unsafe) var claim: NameClaim?
   private let onRefusal: (@Sendable (RunLoop.Refusal) -> Void)?
   let accounts: PeerAccounts
@@ -13,7 +13,7 @@ final class PortTerms: CustomStringConvertible, @unchecked Sendable {
   private let refusedMessages = Atomic<Int>(0)
   private let refusedIntroductions = Atomic<Int>(0)
 
-  /// What is refused: only of a connection is it the end.
+  /// What is refused. Only refusing a connection ends it.
   enum Refused {
     case connection, message, introduction
   }
@@ -27,7 +27,7 @@ final class PortTerms: CustomStringConvertible, @unchecked Sendable {
     self.onRefusal = onRefusal
   }
 
-  /// For the port's own.
+  /// Used in the port's description.
   var description: String { "\(statistics.connections) connections" }
 
   var refusalCount: Int { refusals.load(ordering: .relaxed) }
@@ -45,7 +45,7 @@ final class PortTerms: CustomStringConvertible, @unchecked Sendable {
     return now
   }
 
-  /// With no lock held.
+  /// Counts and reports a refusal. Call it with no lock held.
   func refused(_ refusal: RunLoop.Refusal, _ what: Refused = .connection) {
     switch what {
     case .connection: refusals.add(1, ordering: .relaxed)
@@ -57,6 +57,6 @@ final class PortTerms: CustomStringConvertible, @unchecked Sendable {
 }
 
 extension RunLoop.Port {
-  /// Of a port with a name.
+  /// The terms of a named port; nil for other ports.
   var terms: PortTerms? { namedTerms as? PortTerms }
 }

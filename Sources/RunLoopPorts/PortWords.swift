@@ -1,9 +1,9 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// Words about names, for errors.
+/// Texts about names, for errors.
 enum PortWords {
-  /// Of a function of the core for names that has just failed, while the folder is open.
+  /// The error of a core function for names that has just failed. Call it while the folder is open.
   static func failure(of name: String, in folder: Int32, _ status: Int32) -> RunLoopError {
     let call = RunLoopError.failedCall
     let takesPath = call == "bind" || call == "connect" || call == "inotify_add_watch"

@@ -6,9 +6,9 @@ final class RemotePort: Destination, @unchecked Sendable {
   let channel: Channel
   let number: UInt64
   let invalidation = Invalidation()
-  /// How often it has come; guarded by the channel's table.
+  /// How often the peer has sent the right. Guarded by the channel's `importing`.
   var count: UInt32
-  /// What the peer must know when this object goes has been said.
+  /// The peer need not be notified when this object is released.
   private let isForgotten = Atomic<Bool>(false)
 
   init(_ channel: Channel, number: UInt64, count: UInt32) {
@@ -23,7 +23,7 @@ final class RemotePort: Destination, @unchecked Sendable {
   }
 
   func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
-    guard !channel.isForked else { throw .forked }  // the line is the parent's
+    guard !channel.isForked else { throw .forked }  // the line belongs to the parent
     guard !invalidation.isOver else { throw channel.failure }
     return channel.line.send(WaitingMessage(message, to: number, invalidation, on: channel, whenOver))
   }

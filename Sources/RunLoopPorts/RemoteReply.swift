@@ -1,45 +1,45 @@
 import RunLoopKit
 internal import Synchronization
 
-/// The right to give one answer to a request of another process.
+/// The right to answer one request of another process.
 final class RemoteReply: Destination, @unchecked Sendable {
-  /// The connection of the right, and the right's number on that connection. Only the thread that has used the right
-  /// changes it, under the lock, and so reads it without the lock.
+  /// The right's connection, and its number there. Only the thread that has called `use` changes it, under the lock;
+  /// that thread reads it without the lock.
   private var place: (channel: Channel, number: UInt64)
-  /// Somebody wants to learn of the end, so that the connection has to be read. Under `lock`.
+  /// The program observes the right's end, so the connection must be read. Guarded by `lock`.
   private var isObserved = false
-  /// For changes of the place, and for those who have not used the right.
+  /// Guards changes of `place`, and its reads by threads that have not called `use`.
   private let lock = Lock()
-  /// Used, or about to be.
+  /// True from `use` on, until `giveBack`.
   private let isUsed = Atomic<Bool>(false)
   private let invalidation = Invalidation()
 
   init(_ channel: Channel, number: UInt64) { place = (channel, number) }
 
-  /// The connection of a right that the caller has used.
+  /// The connection. Only for a caller that has called `use`.
   var channel: Channel { place.channel }
-  /// Its number there.
+  /// The number on the connection. Only for a caller that has called `use`.
   var number: UInt64 { place.number }
 
-  /// True once; `giveBack` if it was for nothing.
+  /// Claims the right for a send: true for one caller only. If the send fails, that caller calls `giveBack`.
   func use() -> Bool { !isUsed.exchange(true, ordering: .acquiringAndReleasing) }
 
   func giveBack() { isUsed.store(false, ordering: .releasing) }
 
-  /// It was used, here or by the process that it was sent on to.
+  /// Called when the answer was sent, or the right was sent on to another process.
   func wasUsed() {
     channel.answerHasGone(number)
     invalidation.invalidate()
   }
 
-  /// The asker has been introduced: the end of the first connection is not the right's any more.
+  /// Called when the asker was introduced: the end of the first connection does not end the right any more.
   func hasMoved() { channel.answerHasMoved(number) }
 
   /// The message was not sent, so this process keeps the receiver's end of the introduction as the right's connection.
   /// The right becomes invalid if memory is short, or if the peer has reached its limit of connections.
   func comesBack(on end: Int32) {
     let first = place
-    guard !first.channel.isForked else { return giveBack() }  // the child has closed the end
+    guard !first.channel.isForked else { return giveBack() }  // this child of fork(2) has closed the end
     guard let own = first.channel.adopt(end) else { return wasUsed() }
     own.importing.withLock { own.imports.insert(self, as: 0) }
     let isObserved = lock.withLock {
@@ -55,11 +55,11 @@ final class RemoteReply: Destination, @unchecked Sendable {
 
   func channelHasEnded() { invalidation.invalidate() }
 
-  /// Throws if it cannot be used.
+  /// Claims the right; throws if it cannot be used.
   private func begin() throws(RunLoopError) {
     let channel = lock.withLock { place.channel }
     guard !channel.isForked else { throw .forked }
-    guard !invalidation.isOver else { throw channel.failure }  // used, or not awaited any more
+    guard !invalidation.isOver else { throw channel.failure }  // the right was used, or the answer is not awaited
     guard use() else { throw .portInvalid }
   }
 
@@ -88,7 +88,7 @@ final class RemoteReply: Destination, @unchecked Sendable {
     }
   }
 
-  /// A message that is sent back as it came.
+  /// Removes the right itself from a message, such as one that is sent back as it came.
   private func withoutItself(_ message: RunLoop.Message) -> RunLoop.Message {
     guard message.reply?.destination === self else { return message }
     var message = message
@@ -114,7 +114,7 @@ final class RemoteReply: Destination, @unchecked Sendable {
     if !channel.isBroken {
       channel.watch()
     } else if lock.withLock({ place.channel === channel && !isUsed.load(ordering: .acquiring) }) {
-      invalidation.invalidate()  // a right that is used, or has been, may be on another connection
+      invalidation.invalidate()  // not for a used right, which may be on another connection
     }
     return observation
   }

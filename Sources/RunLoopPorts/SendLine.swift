@@ -1,16 +1,16 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// Messages of tasks that wait for room in one connection, in the order of their coming. The first of them is tried
-/// again when the kernel reports room: by the I/O thread's loop, which watches a duplicate of the socket meanwhile, so
-/// that it does not matter whether a loop reads the connection.
+/// Messages of tasks that wait for room in one connection, first come, first served. The I/O thread watches a duplicate
+/// of the socket, and sends the first message again when the kernel reports room. So it does not matter whether a loop
+/// reads the connection.
 ///
-/// A message with a right to a port of a third process that does not read waits aside for room there, and comes back at
-/// the end of the line: the others go on.
+/// A message with a right to a third process's port needs room in that process's connection. If there is none, the
+/// message waits aside and the others go on. When there is room, it comes back at the end of the line.
 final class SendLine: @unchecked Sendable {
   private typealias RoomSource = RunLoop.FileDescriptorSource
 
-  /// A message that waits for room elsewhere, unless its receiver ends.
+  /// A message that waits for room in a third party's connection, or for the end of its receiver.
   private struct Aside {
     let message: WaitingMessage
     let source: RoomSource
@@ -27,13 +27,13 @@ final class SendLine: @unchecked Sendable {
   /// Guarded by `lock`, like all below.
   private var places = Row<WaitingMessage>()
   private var aside: [Aside] = []
-  /// A thread sends what is in line. No other one touches the first message meanwhile.
+  /// A thread sends the messages in line. No other thread touches the first message meanwhile.
   private var isDriven = false
-  /// There may be room, reported while the line was driven.
+  /// Room was reported while a thread drove the line.
   private var mayHaveRoom = false
   private var watch: RoomSource?
 
-  /// How much one call of the I/O thread sends before its loop serves others.
+  /// How much the I/O thread sends in one call, before its loop serves others.
   private static let mostAtOnce = 64
   private static let mostBytesAtOnce = 1 << 20
 
@@ -42,7 +42,8 @@ final class SendLine: @unchecked Sendable {
       places.append(message)
       return places.count == 1
     }
-    // Else who drives the line, or is woken to drive it, comes to it. Those that come meanwhile are the I/O thread's.
+    // Any other message is sent by the thread that drives the line, or will be woken to drive it. This thread sends
+    // only its own message, and leaves those that come meanwhile to the I/O thread.
     if isFirst { drive(atMost: 1) }
     return { [self] in withdraw(message) }
   }
@@ -52,7 +53,7 @@ final class SendLine: @unchecked Sendable {
       if let aside = takeAside(message) { return (true, false, aside) }
       guard !places.isEmpty else { return (false, false, nil) }
       let wasFirst = places[0] === message
-      if wasFirst, isDriven {  // who drives the line ends it
+      if wasFirst, isDriven {  // the thread that drives the line will remove it
         message.isCalledOff = true
         return (false, false, nil)
       }
@@ -61,7 +62,8 @@ final class SendLine: @unchecked Sendable {
     aside?.end()
     guard isGone else { return false }
     message.giveUp()
-    // The next one may wait for something else. Not here: what cancels a task does not send others' messages.
+    // The next message may be sendable. Another thread sends it: the one that cancels a task does not send other tasks'
+    // messages.
     if wasFirst { driveLater() }
     return true
   }
@@ -70,7 +72,7 @@ final class SendLine: @unchecked Sendable {
     if !IOThread.perform({ [self] in drive() }) { drive() }
   }
 
-  /// Sends what there is room for, from the first on. With no lock held.
+  /// Sends messages, from the first on, while there is room. Call it with no lock held.
   private func drive(atMost count: Int = mostAtOnce) {
     while begin() {
       var (left, bytes) = (count, 0)
@@ -84,7 +86,8 @@ final class SendLine: @unchecked Sendable {
     }
   }
 
-  /// False if another thread drives the line: it looks again.
+  /// Begins to drive the line. False if another thread drives it: that thread tries again, because `mayHaveRoom` is
+  /// set.
   private func begin() -> Bool {
     lock.withLock {
       mayHaveRoom = true
@@ -94,7 +97,7 @@ final class SendLine: @unchecked Sendable {
     }
   }
 
-  /// True if some are left.
+  /// Ends driving the line. True if messages are left.
   private func end() -> Bool {
     let (isOver, unused) = lock.withLock { (places.isEmpty, places.isEmpty ? stop() : leaveDriving()) }
     unused?.invalidate()
@@ -107,14 +110,16 @@ final class SendLine: @unchecked Sendable {
     return nil
   }
 
-  /// Under the lock: nothing is left to send. What is not needed any more.
+  /// Stops driving, because the line is empty. Returns the source that watched for room, for the caller to invalidate.
+  /// Under the lock.
   private func stop() -> RoomSource? {
     places.trim()
     isDriven = false
     return watch.take()
   }
 
-  /// Nil if nothing is left to do: the line is not driven any more. Else how many bytes were sent.
+  /// Tries the first message. Returns how many bytes were sent. Nil if the line is empty or waits for room: this thread
+  /// does not drive it any more.
   private func driveFirst() -> Int? {
     guard let first = nextToDrive() else { return nil }
     do {
@@ -150,7 +155,8 @@ final class SendLine: @unchecked Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  /// False if the line waits; true if there may be room by now, or the first one was called off.
+  /// Stops driving, because the line waits for room; returns false then. True if there may be room by now, or the first
+  /// message was withdrawn.
   private func standsStill(_ first: WaitingMessage) -> Bool {
     let isCalledOff = lock.withLock { () -> Bool? in
       if first.isCalledOff { return true }
@@ -166,11 +172,11 @@ final class SendLine: @unchecked Sendable {
     return true
   }
 
-  /// The I/O thread's loop drives the line at each change of the connection from now on, and once if there is room
+  /// Has the I/O thread drive the line whenever there may be room in the connection, and at once if there is room
   /// already.
   private func waitForRoom(in channel: Channel) throws {
-    guard watch == nil else { return }  // only who drives the line changes it
-    guard !channel.isBroken else { return lock.withLock { mayHaveRoom = true } }  // the next attempt finds out
+    guard watch == nil else { return }  // only the thread that drives the line changes it
+    guard !channel.isBroken else { return lock.withLock { mayHaveRoom = true } }  // the next attempt throws the reason
     let source = try channel.roomSource { [weak self] in self?.drive() }
     lock.withLock { watch = source }
     do { try IOThread.add(source) } catch {
@@ -182,13 +188,14 @@ final class SendLine: @unchecked Sendable {
 
   // MARK: Aside
 
-  /// Until there is room in the connection to a third process, to introduce the receiver there, or that is gone.
+  /// Moves the first message aside until there is room for an introduction in the connection of a third party, or that
+  /// connection has ended.
   private func setAside(_ first: WaitingMessage, until thirdParty: Channel) throws {
     let comesBack: @Sendable () -> Void = { [weak self, weak first] in if let first { self?.comesBack(first) } }
     let source: RoomSource
     do { source = try thirdParty.roomSource(comesBack) } catch {
       guard thirdParty.isBroken else { throw error }
-      return  // still the first: the next attempt finds out
+      return  // the message is still the first, and the next attempt throws the reason
     }
     let isCalledOff = lock.withLock {
       guard !first.isCalledOff else { return true }
@@ -232,7 +239,7 @@ final class SendLine: @unchecked Sendable {
     drive()
   }
 
-  /// Under the lock. Nil if it is not there.
+  /// Removes a message from those aside; nil if it is not among them. Under the lock.
   private func takeAside(_ message: WaitingMessage) -> Aside? {
     aside.firstIndex { $0.message === message }.map { aside.remove(at: $0) }
   }

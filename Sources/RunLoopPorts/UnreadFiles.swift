@@ -1,18 +1,19 @@
 internal import CRunLoopCore
 import RunLoopKit
 
-/// The bytes of memory files that were made for one connection and that the peer may not have taken yet: each small
-/// packet may stand for a gigabyte. Guarded by the connection's `sending`.
+/// Counts the bytes of memory files that were sent on one connection and that the peer may not have taken yet. They
+/// must be limited, because a small packet may carry a gigabyte. Guarded by the connection's `sending`.
 struct UnreadFiles {
   private var sizes: ContiguousArray<Int> = []
   private var sum = 0
-  /// Of files that are being made.
+  /// The bytes of files that are being made.
   private var reserved = 0
 
-  /// A packet takes at least so much of the socket's memory while it is there.
+  /// The least of the socket's memory that an unread packet takes.
   private static let leastOfPacket = 512
 
-  /// False if there would be too many then. One file may be of any size if nothing else is there.
+  /// Reserves a file's bytes. False if that would exceed the limit. A single file may have any size if nothing else is
+  /// unread.
   mutating func reserve(_ size: Int, limit: Int, _ fileDescriptor: Int32) -> Bool {
     if sum > 0, sum + reserved + size > limit {
       forgetTaken(unread: rlc_message_socket_unread(fileDescriptor))
@@ -22,7 +23,7 @@ struct UnreadFiles {
     return true
   }
 
-  /// What was reserved is on its way, or will not be sent.
+  /// Ends a reservation: the file was sent, or will not be sent.
   mutating func settle(_ size: Int, isSent: Bool) {
     reserved -= size
     guard isSent else { return }
@@ -30,7 +31,7 @@ struct UnreadFiles {
     sum += size
   }
 
-  /// Packets are taken in their order: of the files only the last can be there still.
+  /// Forgets files that the peer has taken. It takes packets in order, so only the last ones can be unread.
   private mutating func forgetTaken(unread: Int32) {
     let most = Int(max(unread, 0)) / UnreadFiles.leastOfPacket
     guard sizes.count > most else { return }

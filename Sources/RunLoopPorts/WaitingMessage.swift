@@ -1,19 +1,19 @@
 import RunLoopKit
 
-/// A message of a task on its way to another process: made when it is its turn, and kept until it has gone, since whom
-/// its rights have introduced need not be introduced again.
+/// A message of a task that waits to be sent to another process. Its frame is built at the first attempt and kept for
+/// the next ones, because introductions that were made need not be repeated.
 final class WaitingMessage: @unchecked Sendable {
   let channel: Channel
   private let number: UInt64
-  /// Of the port, or the right to answer.
+  /// The invalidation of the receiver: a port or a right to answer.
   private let invalidation: Invalidation
   /// In bytes.
   let size: Int
   let whenOver: SendEnd
   /// Guarded by the line's lock.
   var isCalledOff = false
-  // That of who drives the line, or has taken it out:
-  /// Until the frame is made.
+  // Used only by the thread that drives the line, or has taken the message out of it:
+  /// Nil once the frame was built.
   private var message: RunLoop.Message?
   private var frame: OutgoingMessage?
   private var hasMovedDescriptors = false
@@ -30,12 +30,12 @@ final class WaitingMessage: @unchecked Sendable {
     self.whenOver = whenOver
   }
 
-  /// Calls it when the port, or the right to answer, that it goes to is over.
+  /// Calls `body` when the receiver has ended.
   func observeReceiver(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     invalidation.observe(body)
   }
 
-  /// Nil if it has gone; else the connection in which it needs room.
+  /// Tries to send the message. Returns nil if it was sent; otherwise the connection in which it needs room.
   func attempt() throws(RunLoopError) -> Channel? {
     guard !channel.isForked else { throw .forked }
     guard !channel.isBroken, !invalidation.isOver, channel.socket.hold() else { throw channel.failure }
@@ -66,14 +66,15 @@ final class WaitingMessage: @unchecked Sendable {
     return nil
   }
 
-  /// The task goes on with all that was in the message; the right to answer goes after it was told why.
+  /// Gives the descriptors and rights back, and reports the error. A right to answer in the message is released after
+  /// that.
   func fail(_ error: any Error) {
     takeBack()
     whenOver(.failure(error))
     release()
   }
 
-  /// It is not sent, and nobody is told.
+  /// Gives the descriptors and rights back without a report.
   func giveUp() {
     takeBack()
     release()
