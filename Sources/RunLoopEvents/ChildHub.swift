@@ -2,11 +2,12 @@ import RunLoopKit
 internal import RunLoopLibc
 internal import Synchronization
 
-/// What the child sources of one process share: who takes a child's exit tells the others that wait for it.
+/// Shared by the child sources of this process. The source that takes a child's exit status delivers it to the others
+/// that wait for the child.
 final class ChildHub: ProcessWideObject, @unchecked Sendable {
   let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
-  /// By number. Guarded by `lock`.
+  /// The processes that sources wait for, by number. Guarded by `lock`.
   private var processes: [Int32: [ChildProcess]] = [:]
 
   private static let shared = ProcessWide<ChildHub>()
@@ -18,7 +19,7 @@ final class ChildHub: ProcessWideObject, @unchecked Sendable {
   static var current: ChildHub { shared.current(ChildHub.init) }
 
   func open(_ processID: Int32) throws(RunLoopError) -> ChildProcess {
-    // All under the lock: this object would miss an exit status that is taken meanwhile.
+    // All of it under the lock: otherwise the new object would miss an exit status that is taken meanwhile.
     try lock.withLock { () throws(RunLoopError) in
       let process = try ChildProcess(processID, self)
       if let same = processes[processID]?.first(where: { $0.isThere }) { process.identity = same.identity }
@@ -35,8 +36,8 @@ final class ChildHub: ProcessWideObject, @unchecked Sendable {
     }
   }
 
-  /// Under the lock. Others of the same number may wait for a process that other code has waited for, or for a later
-  /// one.
+  /// Stores the status in all objects of the process. Other objects of the same number stand for an earlier process,
+  /// for which other code has waited, or a later one. Under the lock.
   func deliver(_ status: RunLoop.ExitStatus, of process: ChildProcess) {
     process.learn(status)
     for other in processes[process.processID] ?? [] where other.identity === process.identity { other.learn(status) }
@@ -44,6 +45,6 @@ final class ChildHub: ProcessWideObject, @unchecked Sendable {
 }
 
 extension RunLoop {
-  /// Tests the way without pidfds: for child sources made from now on.
+  /// Makes child sources that are created from now on work without pidfds, for tests.
   package static func forbidProcessDescriptors(_ forbids: Bool) { ChildHub.forbidDescriptors(forbids) }
 }

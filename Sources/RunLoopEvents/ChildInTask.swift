@@ -2,13 +2,14 @@ import RunLoopKit
 internal import Synchronization
 
 extension RunLoop {
-  /// Suspends the task until a process has ended, and answers how.
+  /// Suspends the task until a process has ended, and returns how it ended.
   ///
-  /// The loop waits for the process by a `ChildSource` in the mode, and takes exit statuses as that does.
+  /// A `ChildSource` in the mode waits for the process, and takes its exit status.
   /// - Parameters:
   ///   - processID: At least 1.
-  ///   - ownership: `.killedWhenInvalidated`: the process ends if the task is cancelled [RLK-ASYNC-8], if the limit is
-  ///     over, and if the source cannot be added. Whoever cancels the task waits until the kernel has ended it.
+  ///   - ownership: With `.killedWhenInvalidated` the process is ended if the task is cancelled
+  ///     [RLK-ASYNC-8], if the timeout has passed, and if the source cannot be added. The cancelling thread waits until
+  ///     the kernel has ended the process.
   ///   - mode: A loop that does not run in this mode notices no end.
   ///   - timeout: How long the task waits; nil: no limit.
   /// - Throws: `CancellationError`; a `RunLoopError`: `.timedOut`; `.loopEnded` if the loop ends before the process
@@ -30,8 +31,8 @@ extension RunLoop {
         throw error
       }
       turn.isAwaited.store(true, ordering: .releasing)
-      // The loop alone holds it: with the loop, it goes. A status that it has taken by now still comes; without one,
-      // the end of its closure tells so.
+      // Only the loop retains the source, so it is released with the loop. If the source has taken a status by now, its
+      // closure still delivers it. Otherwise the release of the closure resumes the task.
       return { [weak source] in
         source?.invalidate()
         return false
@@ -40,12 +41,13 @@ extension RunLoop {
   }
 }
 
-/// Held by the source's closure alone: when that goes without having been called, nobody will call it.
+/// Retained only by the source's closure. If the closure is released without having been called, the deinit resumes the
+/// task with an error.
 private final class ChildTurn: Sendable {
   private let task: Resumption<RunLoop.ExitStatus>
   private let loop: RunLoop
 
-  /// The source is in its mode: until then the caller reports what fails.
+  /// The source is in its mode. Before that the caller throws the error itself.
   let isAwaited = Atomic<Bool>(false)
 
   init(_ task: Resumption<RunLoop.ExitStatus>, on loop: RunLoop) {

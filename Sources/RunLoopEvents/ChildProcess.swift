@@ -2,15 +2,15 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-/// A process that a child source waits for: by its pidfd, or, where there is none, by SIGCHLD and its number.
+/// A process for which a child source waits: by a pidfd, or, without pidfds, by SIGCHLD and the process's number.
 final class ChildProcess: @unchecked Sendable {
   private enum Access {
     case descriptor(OwnedDescriptor)
-    /// A number may be another process's later; since when this one has run tells them apart.
+    /// Another process may get the number later. The start time tells them apart.
     case number(SignalReceiver, start: UInt64)
   }
 
-  /// What the sources of one process have in common, and those of a later process of its number have not.
+  /// Shared by the sources of one process, but not by those of a later process of the same number.
   final class Identity {}
 
   let processID: Int32
@@ -45,7 +45,7 @@ final class ChildProcess: @unchecked Sendable {
   private static func receiver(for processID: Int32) throws(RunLoopError) -> SignalReceiver {
     guard processID > 0 else { throw .system(EINVAL, subject(processID, EINVAL)) }
     let receiver = try SignalReceiver(SignalSet([.child]), order: 0)
-    // Its SIGCHLD may have come before: the first pass asks.
+    // The process's SIGCHLD may have come before, so the first pass checks.
     receiver.poke()
     var info = siginfo_t()
     guard waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else {
@@ -63,14 +63,14 @@ final class ChildProcess: @unchecked Sendable {
     return error == ESRCH ? "there is no process \(processID)" : "process \(processID)"
   }
 
-  /// Since when the process of that number runs, in the kernel's ticks since the start of the machine.
+  /// The start time of the process with that number, in the kernel's ticks since the machine's start.
   private static func start(of processID: Int32) -> (ticks: UInt64?, status: Int32) {
     var ticks: UInt64 = 0
     let status = rlc_process_start(processID, &ticks)
     return (status < 0 ? nil : ticks, status)
   }
 
-  /// Not waited for yet, so that its number is its own. Under the hub's lock.
+  /// True while the process was not waited for, so that no other process has its number. Under the hub's lock.
   var isThere: Bool {
     guard status == nil else { return false }
     switch access {
@@ -78,12 +78,12 @@ final class ChildProcess: @unchecked Sendable {
       guard owned.hold() else { return false }
       defer { owned.release() }
       return rlc_process_send(owned.fileDescriptor, 0) != -ESRCH
-    // What cannot be read for want of a descriptor says nothing: it is taken for this process still.
+    // Without a descriptor the start time cannot be read, and the number counts as this process's.
     case .number(_, let start): return (try? hasNumber(since: start)) ?? true
     }
   }
 
-  /// False if its number is no process's any more, or another one's.
+  /// False if no process has the number any more, or another one has.
   private func hasNumber(since start: UInt64) throws(RunLoopError) -> Bool {
     let (ticks, status) = Self.start(of: processID)
     if let ticks { return ticks == start }
@@ -107,14 +107,14 @@ final class ChildProcess: @unchecked Sendable {
 
   var exitStatus: RunLoop.ExitStatus? { hub.lock.withLock { status } }
 
-  /// Nil if it still runs. While its port is held.
+  /// Takes the exit status; nil if the process still runs. Call it while the port is held.
   func takeExit() -> RunLoop.ExitStatus? {
     if case .number(let receiver, _) = access { receiver.acknowledge() }
     return hub.lock.withLock { takeExitLocked() }
   }
 
   func send(_ signal: RunLoop.Signal) throws(RunLoopError) {
-    // Its number is in use until its exit status is taken, which happens under the lock.
+    // No other process gets the number before the exit status is taken, which happens under the lock.
     try hub.lock.withLock { () throws(RunLoopError) in
       guard status == nil else {
         throw .system(ESRCH, "process \(processID) has ended")
@@ -125,7 +125,7 @@ final class ChildProcess: @unchecked Sendable {
           rlc_process_send(owned.fileDescriptor, signal.rawValue), "pidfd_send_signal",
           "\(signal) to process \(processID)")
       case .number(_, let start):
-        // If other code has waited for it the number may be a stranger's.
+        // If other code has waited for the process, another process may have its number.
         guard try hasNumber(since: start) else { throw .system(ESRCH, "process \(processID) has ended") }
         try RunLoopError.checkErrno(
           RunLoopLibc.kill(processID, signal.rawValue), "kill", "\(signal) to process \(processID)")
@@ -133,7 +133,7 @@ final class ChildProcess: @unchecked Sendable {
     }
   }
 
-  /// Ends the process and takes its exit, unless its end is known. Blocks until it is over.
+  /// Ends the process and takes its exit status, unless its end is known. Blocks until the process has ended.
   func kill() {
     guard exitStatus == nil else { return }
     do throws(RunLoopError) {
@@ -141,7 +141,8 @@ final class ChildProcess: @unchecked Sendable {
     } catch {
       return  // it has ended, or is another user's
     }
-    // Without taking it: that happens under the lock, for all who wait for it.
+    // This does not take the exit status. `takeExit` does that under the lock, for all sources that wait for the
+    // process.
     switch access {
     case .descriptor(let owned): _ = rlc_kit_wait_for_process(owned.fileDescriptor, processID)
     case .number: _ = rlc_kit_wait_for_process(-1, processID)
@@ -149,7 +150,7 @@ final class ChildProcess: @unchecked Sendable {
     _ = takeExit()  // no source needs its status; the kernel frees the child
   }
 
-  /// The source is invalid or gone.
+  /// Called when the source is invalid or destroyed.
   func detach() {
     hub.remove(self)
     if case .number(let receiver, _) = access { receiver.detach() }
@@ -161,7 +162,7 @@ final class ChildProcess: @unchecked Sendable {
     let taken: Int32
     switch access {
     case .descriptor(let owned): taken = rlc_process_take_exit(owned.fileDescriptor, processID, &exit)
-    // The exit of a later child of its number is that one's.
+    // Does not take the exit status of a later child of the same number.
     case .number: taken = isThere ? rlc_process_take_exit(-1, processID, &exit) : -ECHILD
     }
     if taken == 0 { return nil }

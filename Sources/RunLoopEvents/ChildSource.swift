@@ -4,17 +4,17 @@ internal import RunLoopLibc
 internal import Synchronization
 
 extension RunLoop {
-  /// Calls a closure once, when a process has ended; the source is invalid then [RLK-CHILD-1].
+  /// Calls a closure once, when a process has ended. The source is then invalid [RLK-CHILD-1].
   ///
-  /// The source waits for this process alone, never for "any child", so that it takes no exit status from other code
-  /// [RLK-CHILD-6]; and it does not mistake a later process of the same number for this one [RLK-CHILD-13,
-  /// RLK-CHILD-14]. It is called also if the child has ended before the source was created or added [RLK-CHILD-3]. If
-  /// other code waits for any child (`waitpid(-1)`) and takes the exit status, the closure gets `.unknown`
-  /// [RLK-CHILD-5]. Several sources for one child each get its status [RLK-CHILD-7]. For a process that is no child the
-  /// closure gets `.unknown` when the process ends [RLK-CHILD-10].
+  /// The source waits only for this process, never for "any child", so it takes no exit status from other code
+  /// [RLK-CHILD-6]. It does not mistake a later process of the same number for this one [RLK-CHILD-13, RLK-CHILD-14].
+  /// The closure is also called if the child has ended before the source was created or added [RLK-CHILD-3]. If other
+  /// code waits for any child (`waitpid(-1)`) and takes the exit status, the closure gets `.unknown` [RLK-CHILD-5].
+  /// Several sources for one child each get its status [RLK-CHILD-7]. For a process that is no child the closure gets
+  /// `.unknown` when the process ends [RLK-CHILD-10].
   ///
-  /// The source takes the exit status of its child, so that no zombie is left, only while it is valid and a loop runs a
-  /// mode that has the source. If the source is invalidated before, the caller has to wait for the child [RLK-CHILD-8].
+  /// The source takes its child's exit status, so that no zombie is left, only while it is valid and a loop runs a mode
+  /// that has it. If the source is invalidated before, the program must wait for the child itself [RLK-CHILD-8].
   ///
   /// Source: pidfd_open(2), waitid(2). Without pidfds (before Linux 5.3, if a filter forbids them, or if the
   /// environment has `RUNLOOPKIT_NO_PIDFD`) the source learns of the end by SIGCHLD. All threads must block that signal
@@ -34,7 +34,7 @@ extension RunLoop {
     }
 
     @exclusivity(unchecked) final var body: Body
-    /// The process that it waits for.
+    /// The number of the process.
     public let processID: Int32
     private let process: ChildProcess
     private let isDelivered = Atomic<Bool>(false)
@@ -42,8 +42,9 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - processID: At least 1.
-    ///   - ownership: `.killedWhenInvalidated`: invalidating blocks until the kernel has ended the child, mostly well
-    ///     below a millisecond. Other sources for the child, and code that waits for it, see its end [RLK-CHILD-32].
+    ///   - ownership: With `.killedWhenInvalidated`, invalidating blocks until the kernel has ended the
+    ///     child, mostly well below a millisecond. Other sources for the child, and code that waits for it, notice its
+    ///     end [RLK-CHILD-32].
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called once, on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError.system`: `ESRCH` if there is no such process (any more), `EINVAL` for a number
@@ -71,7 +72,7 @@ extension RunLoop {
     /// How the child has ended; nil until the closure of a source for it was called.
     public var exitStatus: ExitStatus? { process.exitStatus }
 
-    /// Sends a signal to the process; to no other one, also if its number is in use again.
+    /// Sends a signal to the process, and never to a later process of the same number.
     ///
     /// - Throws: A `RunLoopError.system`: `ESRCH` if it has ended and was waited for, `EPERM`, `EINVAL`;
     ///   `.invalidItem` once the source is invalid; `.forked`.
@@ -88,7 +89,7 @@ extension RunLoop {
       process.detach()
     }
 
-    /// Its descriptors are open still.
+    /// Ends an owned child. Call it while the descriptors are open.
     private func endOwned() {
       if ownership == .killedWhenInvalidated, !isForked { process.kill() }
     }
@@ -102,7 +103,7 @@ extension RunLoop {
 
     package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let status = process.takeExit() else { return false }
-      // Its callout runs, in the run around this one or in another loop.
+      // Otherwise the callout runs already, in an enclosing run or in another loop.
       guard !isDelivered.exchange(true, ordering: .acquiringAndReleasing) else { return false }
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(self, status)
       invalidate()
@@ -120,7 +121,7 @@ extension RunLoop {
   }
 }
 
-/// The closure, which a callout borrows: see Items/Callouts.swift.
+/// The source's closure, which a callout borrows: see Items/Callouts.swift.
 extension RunLoop.ChildSource {
   struct Body: ~Copyable {
     private let function: (RunLoop.ChildSource, RunLoop.ExitStatus) -> Void

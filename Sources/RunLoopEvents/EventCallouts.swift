@@ -1,4 +1,4 @@
-// The only way to user code from this module: see Items/Callouts.swift in RunLoopKit.
+// This module calls user code only here: see Items/Callouts.swift in RunLoopKit.
 
 import RunLoopKit
 

@@ -1,13 +1,13 @@
 internal import CRunLoopCore
 import RunLoopKit
 
-/// The descriptors of a source of system events: a thin owner of `rlc_event_port`.
+/// Owns the descriptors of a source of system events: an `rlc_event_port`.
 struct EventPort: Sendable {
-  /// Closes all of them.
+  /// Closes all descriptors when it is released.
   let owned: OwnedDescriptor
   private let port: rlc_event_port
 
-  /// - Parameter inner: The port's from now on, also if this fails; nil: events come by `setFlag` only.
+  /// - Parameter inner: Owned by the port from now on, even if this throws. Nil if only `setFlag` makes the port ready.
   init(inner: Int32?) throws(RunLoopError) {
     var made = rlc_event_port()
     let status = rlc_event_port_create(inner ?? -1, &made)
@@ -24,7 +24,7 @@ struct EventPort: Sendable {
   /// While the port is held.
   var inner: Int32 { port.inner }
 
-  /// While the port is held. Only where it changes something.
+  /// Makes the port ready, or not ready. Call it while the port is held, and only for a change.
   func setFlag(_ isUp: Bool) {
     withUnsafePointer(to: port) { rlc_event_port_set_flag($0, isUp) }
   }

@@ -1,10 +1,11 @@
 import RunLoopKit
 
 extension RunLoop {
-  /// The signals that the process receives, for tasks, by a `SignalSource` that is in the mode while a task waits.
+  /// A sequence of the signals that the process receives, for tasks. Its `SignalSource` is in the mode while a task
+  /// waits.
   ///
-  /// Call `RunLoop.Signal.block(_:)` first of all in `main`: the rules of the mask are those of `SignalSource`. While
-  /// the task is busy, standard signals coalesce, and real-time signals queue.
+  /// Call `RunLoop.Signal.block(_:)` first in `main`: the mask must be as for a `SignalSource`. While the task is busy,
+  /// standard signals coalesce, and real-time signals queue.
   ///
   /// ```swift
   /// for try await info in try RunLoop.main.signals(.terminate, .hangup) { … }
@@ -13,8 +14,8 @@ extension RunLoop {
   ///   - signals: Which signals to receive; at least one.
   ///   - mode: A loop that does not run in this mode delivers nothing.
   /// - Throws: As `SignalSource.init` and `add(_:to:)`.
-  /// - Thread: Any. A task must not leave blocking to the source: that would change the mask of whatever thread the
-  ///   call runs on.
+  /// - Thread: Any. In a task, block the signals before: otherwise the source changes the mask of the thread that
+  ///   happens to run the task.
   public func signals(_ signals: Signal..., in mode: Mode = .default) throws -> EventSequence<SignalInfo> {
     try EventSequence(of: self, in: mode) { feed in
       let turn = feed.makeTurn()
@@ -22,14 +23,14 @@ extension RunLoop {
     }
   }
 
-  /// The ends of processes, for tasks, in the order in which the loop notices them, by a `ChildSource` for each, which
-  /// stays in the mode until its process has ended, and keeps runs of the mode going. The sequence ends after the last
-  /// one [RLK-STREAM-9]. For a single process: `exit(of:ownership:in:timeout:)`.
+  /// A sequence of the ends of processes, for tasks, in the order in which the loop notices them. A `ChildSource` for
+  /// each process is in the mode until the process has ended, and keeps runs of the mode going. The sequence ends after
+  /// the last process [RLK-STREAM-9]. For a single process, call `exit(of:ownership:in:timeout:)`.
   ///
   /// - Parameters:
   ///   - processIDs: At least 1 each.
-  ///   - ownership: `.killedWhenInvalidated`: what still runs when the sequence is released, or when the loop ends, is
-  ///     ended, and if the call throws, what it has made a source for. Whoever releases the sequence waits for that.
+  ///   - ownership: With `.killedWhenInvalidated`, processes that still run are ended when the sequence is
+  ///     released, when the loop ends, and if this call throws. The thread that releases the sequence waits for that.
   ///   - mode: A loop that does not run in this mode notices no end.
   /// - Throws: As `ChildSource.init` and `add(_:to:)`.
   /// - Thread: Any. - Complexity: O(processes).
@@ -48,10 +49,10 @@ extension RunLoop {
     }
   }
 
-  /// What happens to a file, or in a folder, for tasks, by a `FileWatch` that is in the mode while a task waits. The
-  /// sequence ends after `.ended` [RLK-STREAM-9].
+  /// A sequence of what happens to a file, or in a folder, for tasks. Its `FileWatch` is in the mode while a task
+  /// waits. The sequence ends after `.ended` [RLK-STREAM-9].
   ///
-  /// Events that come while the task is busy wait, and become one `.overflow` if they are too many.
+  /// Events that come while the task is busy wait. If they are too many, one `.overflow` replaces the rest.
   /// - Parameters:
   ///   - path: A file or a folder; a symbolic link at its end is followed.
   ///   - events: Which events to deliver.
@@ -64,7 +65,7 @@ extension RunLoop {
     try fileEvents(pathBytes: Array(path.utf8), events, in: mode)
   }
 
-  /// The same for a path of bytes, which need not be UTF-8 [RLK-WATCH-20].
+  /// As `fileEvents(at:_:in:)`, for a path of bytes, which need not be UTF-8 [RLK-WATCH-20].
   public func fileEvents(
     pathBytes: [UInt8], _ events: FileWatch.Event.Kinds = .changes, in mode: Mode = .default
   ) throws -> EventSequence<FileWatch.Event> {
@@ -77,13 +78,15 @@ extension RunLoop {
     }
   }
 
-  /// Shortages of memory, for tasks, by a `MemoryPressure` source that stays in the mode, and keeps no run going.
+  /// A sequence of shortages of memory, for tasks. Its `MemoryPressure` source stays in the mode, and keeps no run
+  /// going.
   ///
-  /// What comes while the task is busy is one element: the newest. The sequence ends after `.ended` [RLK-STREAM-9].
+  /// Of the events that come while the task is busy, the newest is kept. The sequence ends after `.ended`
+  /// [RLK-STREAM-9].
   /// - Parameters:
   ///   - stall: Which stalls count.
-  ///   - time: How long they must have been.
-  ///   - window: In which time.
+  ///   - time: The limit of stalled time in a window, as for `MemoryPressure`.
+  ///   - window: The length of the window.
   ///   - path: The machine's file, or that of a control group.
   ///   - mode: A loop that does not run in this mode delivers nothing.
   /// - Throws: As `MemoryPressure.init` and `add(_:to:)`.

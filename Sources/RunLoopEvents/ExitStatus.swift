@@ -4,18 +4,18 @@ import RunLoopKit
 extension RunLoop {
   /// How a child process has ended [RLK-CHILD-2].
   public enum ExitStatus: Hashable, Sendable, CustomStringConvertible {
-    /// By itself, with this code, 0 to 255.
+    /// The process has exited with this code, 0 to 255.
     case exited(code: Int32)
-    /// By a signal.
+    /// A signal has ended the process.
     case signalled(Signal, coreDumped: Bool)
-    /// It has ended, but its exit status is not known: other code of this process has waited for it, or it is no child
-    /// of this process.
+    /// The process has ended, but its exit status is not known: other code of this process has waited for it, or it is
+    /// no child of this process.
     case unknown
 
     /// True for exit code 0.
     public var isSuccess: Bool { self == .exited(code: 0) }
 
-    /// In words.
+    /// The status in words.
     public var description: String {
       switch self {
       case .exited(let code): "exited with code \(code)"

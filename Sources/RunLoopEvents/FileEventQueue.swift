@@ -1,16 +1,16 @@
 import RunLoopKit
 internal import Synchronization
 
-/// The events of one watch that were read and not delivered. Guarded by the reader's lock, but for what is constant.
+/// The events of one watch that were read and not yet delivered. The reader's lock guards all variables.
 final class FileEventQueue: @unchecked Sendable {
   let path: [UInt8]
   /// Bits of inotify(7).
   let mask: UInt32
-  /// Readable while there is an event: so the watch makes work in whatever modes it is in.
+  /// Readable while there is an event, so that the loops of the watch's modes wake.
   let port: EventPort
-  /// Nil before the watch is complete, and when it is gone.
+  /// Nil before the watch is initialised, and after it was destroyed.
   weak var watch: RunLoop.FileWatch?
-  /// Its number in the reader's instance; -1: it is gone.
+  /// The target's number in the inotify instance; -1 once the target is gone.
   var target: Int32 = -1
   @exclusivity(unchecked) private var events = Row<RunLoop.FileWatch.Event>()
   private var isFlagUp = false
@@ -18,7 +18,7 @@ final class FileEventQueue: @unchecked Sendable {
   private var hasEnded = false
   private let hasLeft = Atomic<Bool>(false)
 
-  /// As many as the kernel keeps for an instance by default.
+  /// The most events, which is the kernel's default for an instance.
   private static let mostEvents = 16_384
 
   init(_ path: [UInt8], mask: UInt32) throws(RunLoopError) {
@@ -29,7 +29,7 @@ final class FileEventQueue: @unchecked Sendable {
 
   var isEmpty: Bool { events.isEmpty }
 
-  /// What does not fit is replaced by one `.overflow`, as in the kernel's queue.
+  /// Appends an event. One `.overflow` replaces events that do not fit, as in the kernel's queue.
   func append(_ event: RunLoop.FileWatch.Event) {
     guard !hasEnded else { return }
     if event.kind == .ended {
@@ -43,10 +43,10 @@ final class FileEventQueue: @unchecked Sendable {
     showFlag()
   }
 
-  /// True once: the watch is gone. - Thread: Any.
+  /// Called when the watch is invalid or destroyed. Returns true only the first time. - Thread: Any.
   func leave() -> Bool { !hasLeft.exchange(true, ordering: .acquiringAndReleasing) }
 
-  /// The oldest one.
+  /// Removes the oldest event.
   func takeFirst() -> RunLoop.FileWatch.Event? {
     let event = events.takeFirst()
     events.trim()

@@ -3,31 +3,33 @@ internal import RunLoopLibc
 
 /// An inotify instance that several watches share.
 ///
-/// Whichever of its loops comes first reads some events, and gives each to the watches that want it, of all loops and
-/// modes. It reads no further while a watch of the mode that runs has an event: the kernel keeps the others.
+/// The first of the watches' loops that runs reads some events, and appends each to the queues of the watches that want
+/// it, of all loops and modes. It does not read on while a watch of the running mode has an event: the kernel keeps the
+/// others.
 final class FileEventReader: @unchecked Sendable {
-  /// In the modes that its watches are in.
+  /// The item that follows the watches into their modes.
   let shared: SharedReader
   private let lock = Lock()
-  /// Its descriptor is open while a watch is left.
+  /// Its descriptor is open while there is a watch.
   private let inotify: Inotify
   /// Guarded by `lock`, like all below.
   private var targets: [Int32: Target] = [:]
   private var watchCount = 0
   private var isOver = false
-  /// The watches of a mode that have an event, in the order of their turns.
+  /// For each mode, its watches that have an event, in the order in which they are served.
   private var turns: [ModePointer: FileEventTurns] = [:]
-  /// Targets that were removed: what the kernel has for the number before its `ignored` is not for another watch.
+  /// Numbers of targets that were removed. Events for a number that the kernel reports before its `ignored` belong to
+  /// no watch.
   private var removed: Set<Int32> = []
   private var check: LossCheck?
-  /// References that were made under the lock, to be released without it: one may be the watch's last.
+  /// References that were created under the lock. They are released after it, because one may be a watch's last.
   private var held: [RunLoop.FileWatch] = []
 
-  /// A file or folder, whose number the watches of all its names share.
+  /// A watched file or folder. Watches of all its names share its number.
   private final class Target {
-    /// What the kernel watches it for; more than the watches want if it could not be narrowed.
+    /// The events that the kernel reports. They are more than the watches want if the mask could not be narrowed.
     var mask: UInt32
-    /// In the order of making.
+    /// The queues of its watches, in the order of their creation.
     var queues: ContiguousArray<FileEventQueue>
 
     init(_ queue: FileEventQueue) {
@@ -36,15 +38,15 @@ final class FileEventReader: @unchecked Sendable {
     }
   }
 
-  /// After a loss of events: the targets that no longer existed, and how many bytes of earlier events are delivered
-  /// before their watches end.
+  /// Set after a loss of events: the targets that no longer existed, and how many bytes of older events come before
+  /// their watches end.
   private struct LossCheck {
     var gone: [Int32]
     var bytes: Int
     let removed: Set<Int32>
   }
 
-  /// - Parameter path: What it is made for: named in errors.
+  /// - Parameter path: The first watched path, for errors.
   init(about path: [UInt8]) throws(RunLoopError) {
     let made = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
     inotify = Inotify(descriptor: try RunLoopError.checkDescriptor(made, "inotify_init1", SystemPath.text(path)))
@@ -71,12 +73,13 @@ final class FileEventReader: @unchecked Sendable {
 
   // MARK: Watches
 
-  /// False if its last watch has gone: there is no instance any more.
+  /// Adds a watch's queue. False if the last watch has left, which has closed the instance.
   func insert(_ queue: FileEventQueue) throws(RunLoopError) -> Bool {
     try locked { () throws(RunLoopError) in
       guard !isOver else { return false }
       let number = inotify.watch(queue.path, adding: queue.mask)
-      // Counted first: so its caller ends an instance that was made for it.
+      // Counted before the check: if that throws, the caller's `remove` closes an instance that was created for this
+      // watch.
       watchCount += 1
       try RunLoopError.check(number, "inotify_add_watch", SystemPath.text(queue.path))
       queue.target = number
@@ -84,7 +87,7 @@ final class FileEventReader: @unchecked Sendable {
         targets[number] = Target(queue)
         return true
       }
-      // What has happened until now is not for the new one.
+      // Earlier events are not for the new watch, so they are read first.
       target.mask |= queue.mask
       var bytes = inotify.pendingBytes
       while bytes > 0, let size = deliverSome() { bytes -= size }
@@ -93,7 +96,7 @@ final class FileEventReader: @unchecked Sendable {
     }
   }
 
-  /// The watch is invalid or gone, or has not come about. True if it was the last: the instance is gone, too.
+  /// Removes a watch's queue. Returns true if it was the last one: the instance is then closed.
   func remove(_ queue: FileEventQueue) -> Bool {
     guard lock.forkGeneration == Kernel.forkGeneration else { return false }
     let isLast = locked {
@@ -121,7 +124,7 @@ final class FileEventReader: @unchecked Sendable {
     if let other { undo(other, wanted) }
   }
 
-  /// A path has turned out to name another target, for which that is watched now, too.
+  /// Undoes a watch that was added to another target, because a path has come to name that one.
   private func undo(_ number: Int32, _ mask: UInt32) {
     if let target = targets[number] {
       target.mask |= mask
@@ -133,12 +136,13 @@ final class FileEventReader: @unchecked Sendable {
 
   // MARK: Events
 
-  /// The watch is in a mode in which it was not: with its events, if some wait.
+  /// Called when a watch has entered a mode. If it has events, it is served there.
   func hasJoined(_ queue: FileEventQueue) {
     locked { if !queue.isEmpty { hold(queue.watch)?.forEachMode { enter(queue, in: $0) } } }
   }
 
-  /// The oldest event of a watch whose turn in the mode it is.
+  /// Removes the oldest event of a watch that is served in the mode. A watch with more events is served again after the
+  /// others.
   func nextEvent(of queue: FileEventQueue, in mode: ModePointer) -> RunLoop.FileWatch.Event? {
     locked {
       let event = queue.takeFirst()
@@ -147,11 +151,11 @@ final class FileEventReader: @unchecked Sendable {
     }
   }
 
-  /// A watch whose turn in the mode it is.
+  /// The next watch of the mode that has an event.
   func nextWatch(in mode: ModePointer) -> RunLoop.FileWatch? { locked { nextWatchLocked(in: mode) } }
 
-  /// Reads until there is an event for the mode, and no further than there were events at first: those for other modes
-  /// must go in any case, and a poll that finds nothing says so.
+  /// Reads until there is an event for the mode, but no more events than there were at first. Events for other modes
+  /// must be read, too: otherwise the instance would stay readable, and the loop could not sleep.
   private func nextWatchLocked(in mode: ModePointer) -> RunLoop.FileWatch? {
     var left: Int?
     while true {
@@ -175,7 +179,7 @@ final class FileEventReader: @unchecked Sendable {
     hold(queue.watch)?.forEachMode { enter(queue, in: $0) }
   }
 
-  /// Reads some events. How many bytes these were; nil: there is none.
+  /// Reads some events and delivers them. Returns their size in bytes; nil if there were none.
   private func deliverSome() -> Int? {
     let records = inotify.read()
     var left = records.reduce(0) { $0 + $1.size }
@@ -205,8 +209,8 @@ final class FileEventReader: @unchecked Sendable {
 
   // MARK: Losses
 
-  /// Any watch may have missed something, and so its end. What the kernel has kept behind the loss comes first; `left`
-  /// bytes of that were read.
+  /// Handles a loss of events: any watch may have missed some, including the end of its target. Events that the kernel
+  /// has queued after the loss are delivered before an `.ended`; `left` bytes of them were read already.
   private func eventsAreLost(before left: Int) {
     for target in targets.values { for queue in target.queues { deliver(.overflow, to: queue) } }
     let listed = inotify.listedTargets
@@ -215,13 +219,14 @@ final class FileEventReader: @unchecked Sendable {
     passLossCheck(by: 0)
   }
 
-  /// The kernel does not list it: it is gone, or the kernel lists nothing.
+  /// True if a target that the kernel does not list is gone. Watching the path again shows it, because the kernel may
+  /// list nothing.
   private func hasVanished(_ number: Int32) -> Bool {
     guard let target = targets[number], let queue = target.queues.first else { return true }
     let found = inotify.watch(queue.path, adding: target.mask)
     if found == number { return false }
     if found >= 0 { undo(found, target.mask) }
-    inotify.remove(number)  // for certain: if it was renamed, no event of it says so any more
+    inotify.remove(number)  // the target may only have been renamed, but the event for that is lost
     return true
   }
 
@@ -240,12 +245,12 @@ final class FileEventReader: @unchecked Sendable {
   }
 }
 
-/// The item that reads an instance.
+/// The event source of an instance.
 private final class FileEventItem: RunLoop.EventSource, EventService, @unchecked Sendable {
-  /// Set once, before it is in any mode.
+  /// Set once, before the item is in a mode.
   weak var reader: FileEventReader?
 
-  /// Serves the turn of a watch that has an event.
+  /// Serves the next watch that has an event.
   package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     if let watch = reader?.nextWatch(in: mode) { loop.serveNext(watch) }
     return false
@@ -254,7 +259,7 @@ private final class FileEventItem: RunLoop.EventSource, EventService, @unchecked
   package var summary: String { "<file event reader, \(isValid ? "valid" : "invalid")>" }
 }
 
-/// The watches of a mode that have an event, each once.
+/// The watches of a mode that have an event, in the order in which they are served. Each is in it once.
 private final class FileEventTurns {
   private var queues = Row<FileEventQueue>()
   private var entered: Set<ObjectIdentifier> = []
@@ -267,7 +272,7 @@ private final class FileEventTurns {
     return queue
   }
 
-  /// True if none is left.
+  /// Removes a watch. Returns true if none is left.
   func remove(_ queue: FileEventQueue) -> Bool {
     if entered.remove(ObjectIdentifier(queue)) != nil { _ = queues.remove { $0 === queue } }
     return queues.isEmpty

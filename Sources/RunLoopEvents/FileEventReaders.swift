@@ -1,18 +1,18 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// The inotify instances of a process: one for the watches that are made for one loop, while there is a watch.
+/// The inotify instances of this process: one for each loop for which watches were created, while it has a watch.
 final class FileEventReaders: ProcessWideObject, @unchecked Sendable {
   private let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
-  /// By the serial of the loop; 0: of threads without one. Guarded by `lock`.
+  /// By the loop's serial; 0 for threads without a loop. Guarded by `lock`.
   private var readers: [UInt64: FileEventReader] = [:]
 
   private static let shared = ProcessWide<FileEventReaders>()
 
   static var current: FileEventReaders { shared.current(FileEventReaders.init) }
 
-  /// The instance that watches the queue's path from now on.
+  /// Adds a queue to an instance, which watches the queue's path from now on, and returns the instance.
   func insert(_ queue: FileEventQueue, for loop: UInt64) throws(RunLoopError) -> FileEventReader {
     while true {
       let reader = try lock.withLock { () throws(RunLoopError) in try findReader(for: loop, about: queue.path) }
@@ -30,7 +30,7 @@ final class FileEventReaders: ProcessWideObject, @unchecked Sendable {
     if reader.remove(queue) { forget(reader) }
   }
 
-  /// It has ended.
+  /// Removes an instance that was closed.
   private func forget(_ reader: FileEventReader) {
     let gone = lock.withLock { () -> FileEventReader? in
       guard let loop = readers.first(where: { $0.value === reader })?.key else { return nil }
@@ -39,7 +39,7 @@ final class FileEventReaders: ProcessWideObject, @unchecked Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  /// If the user has no instance left, another loop's serves as well.
+  /// Returns the loop's instance. If the user's instances are used up, it returns another loop's.
   private func findReader(for loop: UInt64, about path: [UInt8]) throws(RunLoopError) -> FileEventReader {
     if let reader = readers[loop] { return reader }
     do throws(RunLoopError) {

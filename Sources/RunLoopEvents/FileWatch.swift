@@ -16,12 +16,12 @@ extension RunLoop {
   /// [RLK-WATCH-13].
   ///
   /// The watches that are created for a loop, by its methods or on its thread, share one inotify instance while there
-  /// is one of them [RLK-WATCH-14]. They do not take events from each other, also if they watch one file under several
-  /// names: each gets what it wants, and no more [RLK-WATCH-3, RLK-WATCH-15]. A loop reads no further than it calls.
-  /// Events that it reads for watches in modes that do not run wait for them in order, 16,384 for each; then
-  /// `.overflow` [RLK-WATCH-16, RLK-WATCH-17]. A loop that waits in a mode with a watch makes a pass without a callout
-  /// when there are events only for watches elsewhere. An overflow of the instance is reported to all its watches.
-  /// Source: inotify(7).
+  /// is one of them [RLK-WATCH-14]. They do not take events from each other, even if they watch one file under several
+  /// names: each gets the events that it asks for, and no others [RLK-WATCH-3, RLK-WATCH-15]. A loop reads no more
+  /// events than it delivers. Events that it reads for watches in modes that do not run wait there in order, up to
+  /// 16,384 for each watch; `.overflow` replaces the rest [RLK-WATCH-16, RLK-WATCH-17]. A loop that waits in a mode
+  /// with a watch makes a pass without a callout when there are events only for watches elsewhere. An overflow of the
+  /// instance is reported to all its watches. Source: inotify(7).
   public final class FileWatch: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     /// The path that `init` was given, as text: bytes that are no UTF-8 are replaced.
@@ -51,7 +51,7 @@ extension RunLoop {
         Array(path.utf8), events: events, limit: limit, order: order, for: nil, onlyHost: nil, unchecked: body)
     }
 
-    /// The same for a path of bytes, as the system has it, without a zero at the end: it need not be UTF-8.
+    /// As `init(path:events:limit:order:_:)`, for a path of bytes without a zero at the end, which need not be UTF-8.
     public convenience init(
       pathBytes: [UInt8], events: Event.Kinds, limit: RateLimit? = nil, order: Int = 0,
       _ body: @escaping @Sendable (FileWatch, Event) -> Void
@@ -59,7 +59,7 @@ extension RunLoop {
       try self.init(pathBytes, events: events, limit: limit, order: order, for: nil, onlyHost: nil, unchecked: body)
     }
 
-    /// - Parameter loop: Whose instance it is to share; nil: the loop's of this thread.
+    /// - Parameter loop: The loop whose instance the watch shares; nil for the loop of this thread.
     init(
       _ path: [UInt8], events: Event.Kinds, limit: RateLimit?, order: Int, for loop: RunLoop?, onlyHost: RunLoop?,
       unchecked body: @escaping (FileWatch, Event) -> Void
@@ -100,7 +100,7 @@ extension RunLoop {
   }
 }
 
-/// The closure, which a callout borrows: see Items/Callouts.swift.
+/// The watch's closure, which a callout borrows: see Items/Callouts.swift.
 extension RunLoop.FileWatch {
   struct Body: ~Copyable {
     private let function: (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void

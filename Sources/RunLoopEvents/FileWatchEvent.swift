@@ -15,7 +15,7 @@ extension RunLoop.FileWatch {
       case overflow
       /// The target's file system was unmounted; `.ended` follows.
       case unmounted
-      /// The last event: nothing can come any more.
+      /// The last event: no more can come.
       case ended
     }
 

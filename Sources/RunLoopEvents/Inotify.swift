@@ -1,11 +1,11 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// The calls of inotify(7) on one descriptor, which its owner closes.
+/// The calls of inotify(7) on one descriptor. Its owner closes the descriptor.
 struct Inotify {
   let descriptor: Int32
 
-  /// What the kernel adds to the mask of an event.
+  /// Bits that the kernel sets in the mask of an event.
   static let (unmounted, overflow, ignored, folder): (UInt32, UInt32, UInt32, UInt32) =
     (0x2000, 0x4000, 0x8000, 0x4000_0000)
   private static let addToMask: UInt32 = 0x2000_0000
@@ -14,17 +14,17 @@ struct Inotify {
   private static let readSize = 4096
 
   struct Record {
-    /// The number of the target; -1: of none.
+    /// The number of the target; -1 if the event has none.
     let target: Int32
     let mask: UInt32
     let cookie: UInt32
     let name: ArraySlice<UInt8>
-    /// In the kernel's queue.
+    /// Its size in the kernel's queue, in bytes.
     let size: Int
   }
 
-  /// Watches what the path names for these events, besides those that it is watched for already. The number of the
-  /// target, which is the same for all its names; `-errno`.
+  /// Watches the path's target for these events, in addition to those for which it is watched already. Returns the
+  /// number of the target, which is the same for all its names; or `-errno`.
   func watch(_ path: [UInt8], adding mask: UInt32) -> Int32 { call(path, mask | Self.addToMask) }
 
   private func call(_ path: [UInt8], _ mask: UInt32) -> Int32 {
@@ -34,10 +34,10 @@ struct Inotify {
     return answer < 0 ? -errno : answer
   }
 
-  /// Watches the target for no more than these events. False: nothing is known to have changed. `other`: a target that
-  /// the path has turned out to name, for which it is watched now.
+  /// Watches the target for these events only. Returns false if that may not have changed anything. If the path has
+  /// come to name another target, the events are added to that one, and `other` is set to its number.
   func narrow(_ target: Int32, at path: [UInt8], to mask: UInt32, other: inout Int32?) -> Bool {
-    // Between two calls by the path it could come to name another file.
+    // An open file is used for both calls, because the path could come to name another file in between.
     let opened = (path + [0]).withUnsafeBufferPointer {
       $0.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, Self.pathOnly | O_CLOEXEC) }
     }
@@ -52,17 +52,17 @@ struct Inotify {
   /// O_PATH of open(2), which the headers may lack.
   private static let pathOnly: Int32 = 0o10_000_000
 
-  /// An `ignored` for the target follows behind its other events.
+  /// Stops watching the target. The kernel reports `ignored` for it after its other events.
   func remove(_ target: Int32) { _ = inotify_rm_watch(descriptor, target) }
 
-  /// How many bytes of events the kernel has.
+  /// The size of the events in the kernel's queue, in bytes.
   var pendingBytes: Int {
     var count: Int32 = 0
     // FIONREAD, which is a macro.
     return ioctl(descriptor, 0x541B, &count) < 0 ? 0 : Int(count)
   }
 
-  /// Some of the oldest events; none if there are none.
+  /// Reads some of the oldest events; empty if there are none.
   func read() -> [Record] {
     let bytes = Self.read(descriptor, upTo: Self.readSize)
     var (records, next) = ([Record](), 0)
@@ -77,7 +77,7 @@ struct Inotify {
     return records
   }
 
-  /// The targets that the kernel watches, as /proc lists them; empty if it does not.
+  /// The targets that the kernel watches, from /proc; empty if it cannot be read.
   var listedTargets: Set<Int32> {
     var targets: Set<Int32> = []
     for line in text(ofFile: "/proc/self/fdinfo/\(descriptor)").split(separator: UInt8(ascii: "\n")) {

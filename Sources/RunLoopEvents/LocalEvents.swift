@@ -5,7 +5,7 @@ extension RunLoop.Local {
   /// - Parameters:
   ///   - signals: The signals that it receives.
   ///   - limit: How often it may be called; nil: always.
-  ///   - order: Lower receives a signal first.
+  ///   - order: Among the sources of a mode for one signal, those of a lower order are called first.
   ///   - mode: `.common` stands for all common modes.
   ///   - body: Called on this thread for each signal.
   /// - Throws: As the initialiser of `SignalSource`, and `add(_:to:)`.
@@ -35,7 +35,7 @@ extension RunLoop.Local {
       to: mode)
   }
 
-  /// The same for a path of bytes, which need not be UTF-8.
+  /// As `fileWatch(path:events:limit:order:in:_:)`, for a path of bytes, which need not be UTF-8.
   @discardableResult
   public func fileWatch(
     pathBytes: [UInt8], events: RunLoop.FileWatch.Event.Kinds, limit: RunLoop.RateLimit? = nil, order: Int = 0,
@@ -50,7 +50,7 @@ extension RunLoop.Local {
   /// Creates a file watch and adds it to `mode`.
   /// - Parameters:
   ///   - path: The file or folder to watch.
-  ///   - events: What is reported.
+  ///   - events: Which events to deliver.
   ///   - limit: How often it may be called; nil: always.
   ///   - order: Ignored.
   ///   - mode: `.common` stands for all common modes.

@@ -11,8 +11,8 @@ extension RunLoop {
   ///
   /// The first poll consumes the kernel's event. It is therefore lost if a host polls the loop's descriptor
   /// (`hostDescriptor(in:)`): add the source to a loop that sleeps itself. An event that comes while the source is
-  /// being added, or while the loop looks whether it is idle (`performWhenIdle`), may be lost as well; the next window
-  /// sends another one. Source: the kernel's Documentation/accounting/psi.rst.
+  /// being added, or while the loop checks whether it is idle (`performWhenIdle`), may be lost as well; the kernel
+  /// sends another one in the next window. Source: the kernel's Documentation/accounting/psi.rst.
   public final class MemoryPressure: EventSource, EventService, @unchecked Sendable {
     /// Which stalls count as pressure.
     public enum Stall: Hashable, Sendable {
@@ -35,11 +35,11 @@ extension RunLoop {
     public let path: String
 
     /// - Parameters:
-    ///   - stall: Whether some or all of the tasks must have stalled.
+    ///   - stall: Which stalls count as pressure.
     ///   - time: The limit of stalled time in a window: more than zero, at most the window; rounded up to microseconds.
     ///   - window: Half a second to ten. Without CAP_SYS_RESOURCE it must be a multiple of two seconds, and the kernel
     ///     checks every two seconds.
-    ///   - path: The machine's; or `memory.pressure` of a control group (version 2).
+    ///   - path: The machine's file, or `memory.pressure` of a control group (version 2).
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError.system`: `ENOENT` and `EOPNOTSUPP` if the kernel does not account for pressure (no
@@ -61,7 +61,7 @@ extension RunLoop {
       self.body = Body(body)
       self.path = path
       let descriptor = try PressureTrigger.open(path)
-      let owned = OwnedDescriptor(descriptor)  // closed with it, also if a later step fails
+      let owned = OwnedDescriptor(descriptor)  // closes the descriptor if a later step throws
       try PressureTrigger.write(
         "\(stall.word) \(PressureTrigger.microseconds(time)) \(PressureTrigger.microseconds(window))",
         to: descriptor,
@@ -87,11 +87,11 @@ extension RunLoop {
   }
 }
 
-/// A pressure file with a trigger: one a descriptor.
+/// Opens pressure files and sets their triggers; each descriptor has one trigger.
 private enum PressureTrigger {
   private static let beginning = "some avg10="
 
-  /// A file that is no pressure file may contain data: it is not written to.
+  /// Opens a pressure file and checks its beginning: writing to another file would damage its data.
   static func open(_ path: String) throws(RunLoopError) -> Int32 {
     guard path.hasSuffix("/pressure/memory") || path.hasSuffix("memory.pressure"), !path.utf8.contains(0) else {
       let detail = "\(path) is neither /proc/pressure/memory nor a control group's memory.pressure"
@@ -119,14 +119,14 @@ private enum PressureTrigger {
       error, call: "write", "\"\(trigger)\" (microseconds) to \(path)\(error == EINVAL ? rule : "")")
   }
 
-  /// As many as the kernel's number holds.
+  /// Converts to microseconds, rounded up, up to the largest number that the kernel takes.
   static func microseconds(_ duration: Duration) -> UInt64 {
     let nanoseconds = duration.nanosecondsRoundedUp
     return min(nanoseconds / 1000 + (nanoseconds % 1000 == 0 ? 0 : 1), UInt64(UInt32.max))
   }
 }
 
-/// The closure, which a callout borrows: see Items/Callouts.swift.
+/// The source's closure, which a callout borrows: see Items/Callouts.swift.
 extension RunLoop.MemoryPressure {
   struct Body: ~Copyable {
     private let function: (RunLoop.MemoryPressure, RunLoop.MemoryPressure.Event) -> Void
@@ -142,7 +142,7 @@ extension RunLoop.MemoryPressure {
 }
 
 extension RunLoop.MemoryPressure.Stall {
-  /// The kernel's word for it, in the file and in a trigger.
+  /// The kernel's word for the stall, in the file and in a trigger.
   fileprivate var word: String {
     switch self {
     case .some: "some"

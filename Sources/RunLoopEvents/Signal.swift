@@ -5,10 +5,10 @@ internal import RunLoopLibc
 extension RunLoop {
   /// The number of a signal.
   public struct Signal: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// As the system has it: 1 to 64.
+    /// The system's number, 1 to 64.
     public let rawValue: Int32
 
-    /// Any number; what takes signals refuses those that are none.
+    /// Creates a signal from any number. Functions that take signals throw for numbers that are no signals.
     public init(rawValue: Int32) { self.rawValue = rawValue }
 
     /// The terminal is gone; by custom, "read your configuration again".
@@ -21,7 +21,7 @@ extension RunLoop {
     public static let terminate = Signal(rawValue: SIGTERM)
     /// Ends a process at once; cannot be received.
     public static let kill = Signal(rawValue: SIGKILL)
-    /// A child has ended, stopped or gone on. For the end of one child there is `ChildSource`.
+    /// A child has ended, stopped or gone on. To wait for the end of one child, use `ChildSource`.
     public static let child = Signal(rawValue: SIGCHLD)
     /// For the program's own use.
     public static let user1 = Signal(rawValue: SIGUSR1)
@@ -29,11 +29,11 @@ extension RunLoop {
     public static let user2 = Signal(rawValue: SIGUSR2)
     /// The alarm clock of alarm(2) and setitimer(2).
     public static let alarm = Signal(rawValue: SIGALRM)
-    /// Written to a pipe or socket without readers.
+    /// The process has written to a pipe or socket without readers.
     public static let pipe = Signal(rawValue: SIGPIPE)
     /// The terminal has another size.
     public static let windowChange = Signal(rawValue: SIGWINCH)
-    /// Goes on after a stop.
+    /// Continues a stopped process.
     public static let `continue` = Signal(rawValue: SIGCONT)
     /// Control-Z.
     public static let terminalStop = Signal(rawValue: SIGTSTP)
@@ -49,13 +49,13 @@ extension RunLoop {
       return signal
     }
 
-    /// True for those that queue: each one that is sent is received.
+    /// True for real-time signals, which queue: each one that is sent is received.
     public var isRealtime: Bool { rawValue >= rlc_signal_realtime_min() && rawValue <= rlc_signal_realtime_max() }
 
     /// By number.
     public static func < (a: Signal, b: Signal) -> Bool { a.rawValue < b.rawValue }
 
-    /// As in `SIGTERM`; of others the number.
+    /// The name, such as `SIGTERM`, or the number.
     public var description: String {
       if isRealtime { return "SIGRTMIN+\(rawValue - rlc_signal_realtime_min())" }
       return Self.names[self].map { "SIG\($0)" } ?? "signal \(rawValue)"
@@ -72,7 +72,7 @@ extension RunLoop {
 }
 
 extension RunLoop.Signal {
-  /// Blocks signals in the calling thread, and so in all threads that it creates later. They stay blocked.
+  /// Blocks signals in the calling thread, and so in all threads that it creates later. Nothing unblocks them.
   ///
   /// Signals that a signal source receives must be blocked in every thread, so call this first in `main`. A program
   /// that is started by fork(2) and exec(3) inherits the mask; `RunLoop.ChildSource.spawn` starts one with an empty

@@ -2,11 +2,11 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import Synchronization
 
-/// What the receivers of signals of one process share.
+/// Shared by the receivers of signals of this process.
 final class SignalHub: ProcessWideObject, @unchecked Sendable {
   let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
-  /// In the order of making. Guarded by `lock`, like all below.
+  /// In the order of their creation. Guarded by `lock`, like all below.
   private var receivers: [SignalReceiver] = []
   private var lastSerial: UInt64 = 0
 
@@ -16,14 +16,15 @@ final class SignalHub: ProcessWideObject, @unchecked Sendable {
 
   // MARK: Masks
 
-  /// Blocks the signals in the calling thread, which remembers those that were not blocked before.
+  /// Blocks the signals in the calling thread. The thread's record remembers those that were not blocked before.
   func claim(_ signals: SignalSet) throws(RunLoopError) {
     var changed: UInt64 = 0
     try RunLoopError.check(rlc_signals_block(signals.bits, &changed), "pthread_sigmask")
     if changed != 0 { ThreadRecord.current.claimedSignals |= changed }
   }
 
-  /// In the calling thread, and only what was blocked by a receiver that was made there.
+  /// Unblocks signals in the calling thread that no receiver needs any more, if a receiver that was created there has
+  /// blocked them.
   private func unblockUnused(among signals: UInt64) {
     guard let thread = ThreadRecord.existing else { return }
     var unused = thread.claimedSignals & signals
@@ -47,11 +48,11 @@ final class SignalHub: ProcessWideObject, @unchecked Sendable {
     }
   }
 
-  /// Reads one signal and gives it to all who want it; false if none is pending. In one section, so that two loops
-  /// which read at the same time do not change the order.
+  /// Reads one signal and appends it to all receivers that want it. False if none is pending. Reading and appending are
+  /// one section of the lock, so that two loops that read at the same time keep the order.
   ///
-  /// No more than one: the kernel keeps the others in order, tells their sender when there are too many, and takes the
-  /// same time for each.
+  /// It reads only one signal, because the kernel keeps the others in order, fails their sender's call when there are
+  /// too many, and takes the same time for each.
   func read(for receiver: SignalReceiver) -> Bool {
     var info = rlc_signal_info()
     let losers: [SignalReceiver]? = lock.withLock {
@@ -64,7 +65,8 @@ final class SignalHub: ProcessWideObject, @unchecked Sendable {
     return losers != nil
   }
 
-  /// The receivers of sources that have something to tell: the oldest signal first, then by order, then by age.
+  /// The receivers with undelivered signals, each with its oldest: sorted by the age of that signal, then by order,
+  /// then by the receiver's age.
   var waitingReceivers: [(receiver: SignalReceiver, waiting: SignalReceiver.Waiting)] {
     let found = lock.withLock { receivers.compactMap { receiver in receiver.oldestLocked.map { (receiver, $0) } } }
     return found.enumerated().sorted { a, b in

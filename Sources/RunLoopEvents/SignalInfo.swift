@@ -2,7 +2,7 @@ internal import CRunLoopCore
 import RunLoopKit
 
 extension RunLoop {
-  /// What is known of a signal that was received [RLK-SIGNAL-1].
+  /// Information about a received signal [RLK-SIGNAL-1].
   public struct SignalInfo: Hashable, Sendable {
     /// The signal.
     public let signal: Signal

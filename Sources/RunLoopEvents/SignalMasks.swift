@@ -2,10 +2,10 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import Synchronization
 
-/// Threads that would get a signal in place of its sources.
+/// Warns of threads that do not block a signal, and so may take it from its sources.
 ///
-/// A warning, not an error: the thread may be a library's, may be about to end, and the program may know better.
-/// Threads of libdispatch block all but faults, SIGPIPE and SIGPROF.
+/// It is a warning, not an error, because the thread may belong to a library or be about to end, and the program may
+/// intend it. Threads of libdispatch block all signals but faults, SIGPIPE and SIGPROF.
 enum SignalMasks {
   private final class Reported: ProcessWideObject {
     let forkGeneration = Kernel.forkGeneration
@@ -15,7 +15,7 @@ enum SignalMasks {
 
   private static let reported = ProcessWide<Reported>()
 
-  /// Looks at all threads of the process, unless all of these signals were reported already.
+  /// Checks all threads of the process, unless all of these signals were reported already.
   static func check(_ signals: SignalSet) {
     let reported = reported.current(Reported.init)
     var thread = rlc_thread_mask()

@@ -1,33 +1,34 @@
 internal import CRunLoopCore
 import RunLoopKit
 
-/// One receiver of signals: those that were read for it and not delivered yet, and its descriptors.
+/// A receiver of signals: its descriptors, and the signals that were read for it and not yet delivered.
 ///
-/// signalfd(2) gives each signal to one reader only. So each receiver has a signalfd of its own, which wakes it, and
-/// the one that reads passes the signals to all receivers of the process that want them, on any loop: `SignalHub`.
+/// The kernel gives each signal to one reader of a signalfd only. So each receiver has its own signalfd, which wakes
+/// its loop. The receiver that reads a signal passes it to all receivers of the process that want it, on any loop: see
+/// `SignalHub`.
 final class SignalReceiver: @unchecked Sendable {
   let signals: SignalSet
   let port: EventPort
   let order: Int
   private let hub: SignalHub
-  /// Nil for a child source, which asks nothing but "was there one?".
+  /// Nil for a child source, which only needs to know whether the signal has come.
   weak var source: RunLoop.SignalSource?
 
   /// Guarded by the hub's lock, like all below.
   @exclusivity(unchecked) private var waiting = Row<Waiting>()
-  /// Which standard signals are among them.
+  /// The standard signals among them.
   private var waitingStandard: UInt64 = 0
   private(set) var lostLocked = 0
   private var isPoked = false
   private var isFlagUp = false
 
   struct Waiting {
-    /// Grows with each signal that is read in the process.
+    /// Increases with each signal that the process reads.
     let serial: UInt64
     let info: RunLoop.SignalInfo
   }
 
-  /// Blocks the signals in the calling thread, and keeps them so while there is a receiver.
+  /// Blocks the signals in the calling thread, where they stay blocked while there is a receiver.
   init(_ signals: SignalSet, order: Int) throws(RunLoopError) {
     self.signals = signals
     self.order = order
@@ -37,16 +38,17 @@ final class SignalReceiver: @unchecked Sendable {
     hub.add(self)
   }
 
-  /// The source is invalid or gone: nothing is read for it any more, what has been is dropped. Again: nothing.
+  /// Called when the source is invalid or destroyed: drops its signals, and no more are read for it. Further calls have
+  /// no effect.
   func detach() { hub.remove(self) }
 
-  /// Reads one signal, for all receivers of the process; false if none is pending. While the port is held.
+  /// Reads one signal, for all receivers of the process. False if none is pending. Call it while the port is held.
   func read() -> Bool { hub.read(for: self) }
 
-  /// How many real-time signals were read for others and not kept for this one.
+  /// How many real-time signals were read, but dropped for this receiver.
   var lost: Int { hub.lock.withLock { lostLocked } }
 
-  /// Takes the signal; false if it is not the oldest one any more.
+  /// Removes the signal; false if it is not the oldest one any more.
   func dequeue(_ waiting: Waiting) -> Bool { hub.lock.withLock { dequeueLocked(waiting) } }
 
   /// Makes the port ready without a signal.
@@ -57,8 +59,8 @@ final class SignalReceiver: @unchecked Sendable {
     }
   }
 
-  /// Takes whatever has made the port ready. While the port is held. Of one standard signal not more than one is
-  /// pending, and one for the thread, which makes the port ready again.
+  /// Removes what has made the port ready. Call it while the port is held. Of a standard signal at most one is pending
+  /// for the process, and one for the thread. If the latter is left, it makes the port ready again.
   func acknowledge() {
     _ = read()
     hub.lock.withLock {
@@ -72,12 +74,13 @@ final class SignalReceiver: @unchecked Sendable {
 // MARK: Under the hub's lock
 
 extension SignalReceiver {
-  /// What may wait for a receiver while others of the same signal are called.
+  /// The most signals that wait for a receiver.
   private static let mostWaiting = 65_536
 
   var oldestLocked: Waiting? { waiting.isEmpty ? nil : waiting[0] }
 
-  /// An ordinary signal that waits already counts once, as in the kernel. False if it is the first signal that is lost.
+  /// Appends a signal. A standard signal that waits already coalesces, as in the kernel. Returns false if this is the
+  /// first signal that the receiver loses.
   func append(_ new: Waiting) -> Bool {
     if !new.info.signal.isRealtime {
       let bit = Self.bit(of: new.info.signal)

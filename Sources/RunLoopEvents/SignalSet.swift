@@ -2,11 +2,11 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-/// Bit n - 1 is signal n, as in the core.
+/// A set of signals: bit n - 1 is signal n, as in the core.
 struct SignalSet {
   private(set) var bits: UInt64 = 0
 
-  /// - Throws: `.system` with `EINVAL` for what is no signal, and for an empty set.
+  /// - Throws: `.system` with `EINVAL` for a number that is no signal.
   init(_ signals: some Sequence<RunLoop.Signal>) throws(RunLoopError) {
     for signal in signals {
       guard 1...64 ~= signal.rawValue else {
@@ -16,7 +16,7 @@ struct SignalSet {
     }
   }
 
-  /// What the system has against receiving them; nil: nothing that is known here.
+  /// Why the system refuses to let a process receive the signals, for errors; nil if no reason is known here.
   var refusal: String? {
     if bits == 0 { return "no signal was named" }
     for signal in [RunLoop.Signal.kill, RunLoop.Signal(rawValue: SIGSTOP)] where contains(signal) {

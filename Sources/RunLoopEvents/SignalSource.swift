@@ -14,15 +14,15 @@ extension RunLoop {
   /// try RunLoop.main.add(source, to: .common)
   /// ```
   ///
-  /// **The mask.** A source receives a signal only if every thread blocks it: the kernel delivers it to a thread that
-  /// does not, by handler or default action. So block signals in `main` before the first thread is created
-  /// (`RunLoop.Signal.block`); threads inherit the mask. When a source is first added to a mode, the loop looks at the
-  /// threads of the process, and reports (`RunLoop.diagnostics`) one that does not block the source's signals, once for
-  /// each signal [RLK-SIGNAL-19]. A source blocks its signals in the thread that creates it, and in no other. When the
-  /// last source for a signal is invalidated or destroyed in a thread in which a source has blocked the signal, the
-  /// signal is unblocked there, and discarded if it is pending, because it was meant for a source [RLK-SIGNAL-7,
-  /// RLK-SIGNAL-11]. Sources never change the masks of other threads, and leave blocked what was blocked before
-  /// [RLK-SIGNAL-8]. They never change handlers and dispositions.
+  /// **The mask.** A source receives a signal only if every thread blocks it. If a thread does not, the kernel calls
+  /// the handler or takes the default action in that thread. So block signals in `main` before the first thread is
+  /// created (`RunLoop.Signal.block`); threads inherit the mask. When a source is first added to a mode, the loop
+  /// checks the threads of the process, and reports (`RunLoop.diagnostics`) one that does not block the source's
+  /// signals, once for each signal [RLK-SIGNAL-19]. A source blocks its signals in the thread that creates it, and in
+  /// no other. If a source has blocked a signal in a thread, and the last source for that signal is invalidated or
+  /// destroyed in the same thread, the signal is unblocked there. If it is pending then, it is discarded, because it
+  /// was meant for a source [RLK-SIGNAL-7, RLK-SIGNAL-11]. Sources never change the masks of other threads, and leave
+  /// blocked what was blocked before [RLK-SIGNAL-8]. They never change handlers and dispositions.
   ///
   /// **Several sources.** Each source for a signal gets each signal, in whatever loops and modes the sources are
   /// [RLK-SIGNAL-4, RLK-SIGNAL-5]. A loop makes one callout a pass: signals in the order in which the process has read
@@ -33,11 +33,11 @@ extension RunLoop {
   /// delivered; what is undelivered when the source is invalidated is not. A signal that is sent to one thread reaches
   /// the loop of that thread only. Source: signalfd(2); libdispatch's signal source.
   ///
-  /// A source reads a signal when it is about to be called, and no further. So real-time signals wait with the kernel,
-  /// each is delivered, in the same time however many wait, and sigqueue(3) fails for the sender when the kernel keeps
-  /// no more (`RLIMIT_SIGPENDING`) [RLK-SIGNAL-22]. The exception: a signal that one source has read waits in the
-  /// process for all others of that signal, for example those in modes that do not run. For each of them 65,536 wait;
-  /// real-time signals beyond that are lost for that source, which `lostSignals` counts [RLK-SIGNAL-23].
+  /// A source reads a signal only when it is about to be called. So real-time signals wait in the kernel, and each is
+  /// delivered, in the same time however many wait. When the kernel keeps no more (`RLIMIT_SIGPENDING`), sigqueue(3)
+  /// fails for the sender [RLK-SIGNAL-22]. There is one exception: a signal that one source has read waits in the
+  /// process for the other sources of that signal, for example those in modes that do not run. Up to 65,536 wait for
+  /// each source; further real-time signals are lost for that source, which `lostSignals` counts [RLK-SIGNAL-23].
   public final class SignalSource: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     private let receiver: SignalReceiver
@@ -46,14 +46,14 @@ extension RunLoop {
     /// Which signals the source receives.
     public var signals: Set<Signal> { Set(receiver.signals.signals) }
 
-    /// How many real-time signals the source has lost: 65,536 were waiting for it, and another source for the same
-    /// signal was called. The first loss is reported (`RunLoop.diagnostics`). - Thread: Any.
+    /// How many real-time signals the source has lost, because 65,536 were waiting for it while another source for the
+    /// same signal was called. The first loss is reported (`RunLoop.diagnostics`). - Thread: Any.
     public var lostSignals: Int { receiver.lost }
 
     /// - Parameters:
     ///   - signals: Which signals to receive; at least one.
     ///   - limit: How often it may be called; nil: always.
-    ///   - order: Lower is called first, among the sources of a mode for one signal.
+    ///   - order: Among the sources of a mode for one signal, those of a lower order are called first.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError.system`: `EINVAL` for an empty set, SIGKILL, SIGSTOP and what is no signal;
     ///   `EMFILE`, `ENFILE`, `ENOMEM`. The mask is as before then [RLK-SIGNAL-16].
@@ -65,7 +65,7 @@ extension RunLoop {
       try self.init(Set(signals), limit: limit, order: order, onlyHost: nil, unchecked: body)
     }
 
-    /// The same for a set.
+    /// As `init(_:limit:order:_:)` with a list, for a set.
     public convenience init(
       _ signals: Set<Signal>, limit: RateLimit? = nil, order: Int = 0,
       _ body: @escaping @Sendable (SignalSource, SignalInfo) -> Void
@@ -90,12 +90,12 @@ extension RunLoop {
 
     package func hasEnded() { receiver.detach() }
 
-    /// The first time: a sequence adds its source for each element.
+    /// Checks only the first time, because a sequence adds its source for each element.
     package func hasJoined() {
       if !isChecked.exchange(true, ordering: .relaxed) { SignalMasks.check(receiver.signals) }
     }
 
-    /// Serves the mode's turn: of its sources the one that comes first, which need not be this one.
+    /// Calls the source of the mode that comes first, which need not be this one.
     package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       takeWaiting(in: mode, of: loop) || (receiver.read() && takeWaiting(in: mode, of: loop))
     }
@@ -104,7 +104,7 @@ extension RunLoop {
       var recorded = self
       for (receiver, waiting) in SignalHub.current.waitingReceivers {
         guard let source = receiver.source, mayServe(source), source.isMember(of: mode) else { continue }
-        if source !== recorded {  // before it could leave unseen
+        if source !== recorded {  // before the checks, so that a removal waits for the callout
           loop.endCallout()
           loop.beginCallout(source)
           recorded = source
@@ -117,12 +117,13 @@ extension RunLoop {
       return false
     }
 
-    /// The turn of a source with a limit is its own.
+    /// True if this source may serve the other one. A source with a rate limit serves only itself, and no other source
+    /// serves it.
     private func mayServe(_ other: SignalSource) -> Bool { other === self || (!hasLimit && !other.hasLimit) }
 
     deinit { receiver.detach() }
 
-    /// Once for each source.
+    /// Called once for each source.
     func reportLoss(of signal: Signal) {
       Diagnosis.warn(
         "a signal source\(labelText) loses signals (the first is \(signal)): others for the same signal are "
@@ -136,7 +137,7 @@ extension RunLoop {
   }
 }
 
-/// The closure, which a callout borrows: see Items/Callouts.swift.
+/// The source's closure, which a callout borrows: see Items/Callouts.swift.
 extension RunLoop.SignalSource {
   struct Body: ~Copyable {
     private let function: (RunLoop.SignalSource, RunLoop.SignalInfo) -> Void

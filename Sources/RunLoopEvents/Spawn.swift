@@ -3,12 +3,12 @@ import RunLoopKit
 internal import RunLoopLibc
 
 extension RunLoop.ChildSource {
-  /// What the child does before its program starts.
+  /// An action of the child before its program starts.
   public enum FileAction: Hashable, Sendable {
-    /// Makes the second descriptor a duplicate of the first, which is this process's, as dup2(2) does. With equal
-    /// numbers the descriptor stays open in the child.
+    /// Makes the second descriptor a duplicate of the first, as dup2(2) does. The first is a descriptor of this
+    /// process. With equal numbers the descriptor stays open in the child.
     case duplicate(Int32, as: Int32)
-    /// Closes a descriptor. Those that are close-on-exec, as all of RunLoopKit's are, need no such action.
+    /// Closes a descriptor. Close-on-exec descriptors, such as all of RunLoopKit's, need no such action.
     case close(Int32)
     /// Opens a file under the descriptor `as`, with the flags and the mode of open(2).
     case open(path: String, flags: Int32, mode: UInt32 = 0o644, as: Int32)
@@ -30,9 +30,9 @@ extension RunLoop.ChildSource {
   ///
   /// The caller waits for the child, with a `ChildSource` or with waitpid(2).
   /// - Parameters:
-  ///   - path: Looked for in `PATH` if it has no slash.
+  ///   - path: The program. A path without a slash is searched in `PATH`.
   ///   - arguments: Without the program's name, which is `path`.
-  ///   - environment: `NAME=value` each; nil: this process's.
+  ///   - environment: Strings of the form `NAME=value`; nil for this process's environment.
   ///   - actions: Carried out in order [RLK-EVENT-10].
   /// - Returns: The number of the child.
   /// - Throws: A `RunLoopError.system`: `ENOENT`, `EACCES`, `E2BIG`, `EAGAIN`, `ENOMEM`, `EBADF`...; `EINVAL` for a
@@ -46,8 +46,8 @@ extension RunLoop.ChildSource {
       environment: environment.map { $0.map { Array($0.utf8) } }, actions: actions)
   }
 
-  /// The same for strings of bytes, as the system has them, without a zero at the end: they need not be UTF-8
-  /// [RLK-CHILD-16]. The names of files are such strings.
+  /// As `spawn(_:arguments:environment:actions:)`, for strings of bytes without a zero at the end, such as the names of
+  /// files. They need not be UTF-8 [RLK-CHILD-16].
   public static func spawn(
     pathBytes: [UInt8], arguments: [[UInt8]] = [], environment: [[UInt8]]? = nil, actions: [FileAction] = []
   ) throws -> Int32 {
@@ -105,7 +105,7 @@ extension RunLoop.ChildSource.FileAction {
   }
 }
 
-/// Copies of strings as C wants them, with a null pointer at the end; freed with this.
+/// Copies of strings for C, with a null pointer at the end. The deinit frees them.
 private final class CStrings {
   let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
   private let count: Int

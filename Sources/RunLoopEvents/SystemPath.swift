@@ -1,7 +1,7 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// A path as the system has it.
+/// Paths as bytes, as the system has them.
 enum SystemPath {
   static func text(_ path: [UInt8]) -> String { String(decoding: path, as: UTF8.self) }
 
