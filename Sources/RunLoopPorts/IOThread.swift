@@ -1,7 +1,7 @@
 import RunLoopKit
 
-/// The process's thread for connections. Its loop reads connections whose end a call waits for while no loop of the
-/// program reads them, and connections on which a task awaits an answer or room.
+/// The process's thread for connections. Its loop reads connections that no loop of the program reads, so that their
+/// end is noticed, and connections on which tasks await answers. It also waits for room for the messages of tasks.
 enum IOThread {
   private static let thread = ProcessWide<ServiceThread>()
 

@@ -17,8 +17,8 @@ struct Imports {
 
   private var ports: [UInt64: Entry] = [:]
   private var answers: [UInt64: WeakAnswer] = [:]
-  /// Ports are kept. False on the side that has opened the connection: it closes the connection when it has no right
-  /// any more.
+  /// Whether ports are kept. False on the side that has opened the connection: it closes the connection when it has no
+  /// right any more.
   var keeps: Bool
   private var sweepAt = Imports.fewest
   private static let fewest = 64

@@ -53,7 +53,7 @@ final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
     guard isPaused.exchange(pauses, ordering: .relaxed) != pauses else { return }
     let readable = PortRegistration.readable
     _ = exchangeInterest(pauses ? readable | UInt32(PortRegistration.edge) : readable)
-    for host in hosts { try? renewInterest(in: host) }  // a refusal is noted there, and it is registered later
+    for host in hosts { try? renewInterest(in: host) }  // a refused interest is registered later
   }
 
   private static let pauseTime = Duration.milliseconds(100)

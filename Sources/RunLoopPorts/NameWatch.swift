@@ -4,9 +4,9 @@ internal import RunLoopLibc
 internal import Synchronization
 
 extension RunLoop.Port {
-  /// False once a process has removed or replaced the name's socket, so that new clients do not find this port; while
-  /// the path of the folder of names leads elsewhere, since the folder, or one around it, was renamed or mounted over
-  /// [RLK-WIRE-30]; also for a port without a name, and for an invalid port. Existing connections go on.
+  /// False once a process has removed or replaced the name's socket, so that new clients do not find this port. Also
+  /// false while the path of the folder of names leads elsewhere, because the folder or one around it was renamed or
+  /// mounted over [RLK-WIRE-30]; and for an invalid port or one without a name. Existing connections continue.
   /// - Thread: Any. - Complexity: Three system calls.
   public var ownsName: Bool { !isForked && terms?.claim?.isOwned ?? false }
 

@@ -69,7 +69,7 @@ struct OutgoingMessage: ~Copyable {
     if payload >= OutgoingMessage.leastLent || isLarge { lent = lentFile(message, payload) }
     header.descriptors = UInt16(descriptorCount + (isLarge || lent != nil ? 1 : 0))
     if !rights.isEmpty { try chooseWays() }
-    if header.descriptors > RLC_FRAME_DESCRIPTORS, lent != nil, !isLarge {  // the place is wanted: it is copied
+    if header.descriptors > RLC_FRAME_DESCRIPTORS, lent != nil, !isLarge {  // no place is left: copy it
       lent = nil
       header.descriptors -= 1
     }

@@ -1,6 +1,6 @@
 internal import RunLoopLibc
 
-/// Memory that all `Bytes` which show parts of it share. It never changes after `make` has returned it.
+/// Memory that several `Bytes` share, each of which shows a part of it. It never changes after `make` has returned it.
 ///
 /// The bytes lie behind the header of this object. If they belong to something else, such as a mapping, this object
 /// retains their owner instead.

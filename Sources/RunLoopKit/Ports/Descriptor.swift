@@ -70,7 +70,7 @@ extension RunLoop.Message {
     /// Stores a descriptor in an empty object. No other thread may fill the object at the same time.
     package func moveIn(_ fileDescriptor: Int32) { number.store(fileDescriptor, ordering: .releasing) }
 
-    // MARK: Out of the program's sight
+    // MARK: Hiding from children of fork(2)
 
     /// Has children of fork(2) close the descriptor, until `appear`. If there is no memory for that, children inherit
     /// it.

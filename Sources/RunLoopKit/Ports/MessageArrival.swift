@@ -1,5 +1,5 @@
 extension RunLoop {
-  /// A message has come into an empty mailbox. Any thread, with no lock held.
+  /// Called when a message has come into an empty mailbox, on any thread, with no lock held.
   func messageCame(_ membership: PortMembership) {
     guard isInThisProcess else { return }
     lock.lock()

@@ -95,7 +95,7 @@ extension RunLoop {
     /// How many answers of a replying body could not be delivered, because their port was full or gone.
     public var undeliveredReplies: Int { mailbox.lostReplies }
 
-    /// With connections to other processes, they follow the port through its modes.
+    /// Hooks that move the port's connections to other processes into the port's modes; nil without connections.
     override var hooksOfKind: Source.HeldHooks? { mailbox.transport == nil ? nil : mailbox.hooks }
 
     override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {

@@ -5,9 +5,9 @@ extension RunLoop.Port.SendRight {
   ///
   /// Unlike the synchronous form, this call runs no loop and takes no mode. A thread of RunLoopPorts receives the
   /// answers of other processes if no loop of the program does [RLK-ASYNC-20]. The message's `reply` becomes a right to
-  /// answer this request once. While the port is full, the message waits as that of `send(_:timeout:)`. If the task
-  /// does not wait any more, the right to answer is withdrawn: an answer that is sent later throws `.portInvalid` at
-  /// its sender, and one that a port's body returns is counted in that port's `undeliveredReplies` [RLK-ASYNC-17].
+  /// answer this request once. While the port is full, the message waits as in `send(_:timeout:)`. If the task does not
+  /// wait any more, the right to answer is withdrawn: an answer that is sent later throws `.portInvalid` at its sender,
+  /// and one that a port's body returns is counted in that port's `undeliveredReplies` [RLK-ASYNC-17].
   /// - Parameters:
   ///   - message: The question; the call replaces its `reply`.
   ///   - timeout: How long sending and answering may take together; zero or less: the answer must come

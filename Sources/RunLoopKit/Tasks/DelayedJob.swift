@@ -23,7 +23,7 @@ extension RunLoop.Executor {
   ///     `defaultTimerTolerance`.
   ///   - clock: The clock that measures the delay.
   /// - Thread: Any. - Blocks: No. - Complexity: O(log timers), and the allocation of a timer.
-  /// - SeeAlso: SE-0505, whose requirement of executors this is.
+  /// - SeeAlso: SE-0505, which requires this of executors.
   public func enqueue<C: Clock>(
     _ job: consuming ExecutorJob, after delay: C.Duration, tolerance: C.Duration? = nil, clock: C
   ) {

@@ -152,7 +152,7 @@ extension RunLoop {
 
     func serves(_ mode: Mode, isCommon: Bool) -> Bool { modes.contains(mode) || (isCommon && modes.contains(.common)) }
 
-    // MARK: On its thread: the loop's, and after that one's end the one that runs what is left
+    // MARK: On the executor's thread: the loop's, or after its end the thread for jobs of ended loops
 
     /// Runs a job to its next suspension. [loop]
     @inline(__always)
@@ -255,7 +255,7 @@ extension RunLoop {
       source.signal()
     }
 
-    // MARK: Of the loop
+    // MARK: Called by the loop
 
     /// 0 in a run that a job nests: that run runs no jobs.
     func workCount(for mode: ModePointer) -> Int {

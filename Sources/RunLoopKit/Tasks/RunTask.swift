@@ -28,8 +28,8 @@ extension RunLoop {
   /// - Throws: What `body` has thrown. A `RunLoopError`: `.wouldDeadlock` if the function could never run [RLK-TASK-3]:
   ///   it waits for the main actor, or for an executor of the loop, that a run of this mode does not serve; a job of
   ///   that executor makes the call; or it waits for another actor, and a task makes the call, which may be running on
-  ///   that actor. `.loopEnded` if the thread is told to end now (`RunLoop.Thread`); the task is cancelled then, and
-  ///   goes on elsewhere [RLK-TASK-4]. `.commonModeNotRunnable` for `.common`; else as
+  ///   that actor. `.loopEnded` if the thread is stopped by `stop(.now)` (`RunLoop.Thread`); the task is then
+  ///   cancelled, and continues elsewhere [RLK-TASK-4]. `.commonModeNotRunnable` for `.common`; else as
   ///   `run(in:for:returnAfterSourceHandled:)`, and the task is cancelled.
   /// - Thread: The loop's own.
   /// - Re-entry: Allowed from callouts.

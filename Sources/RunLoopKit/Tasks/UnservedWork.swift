@@ -64,7 +64,7 @@ final class UnservedWork: @unchecked Sendable {
     item.label = label
     item.isHidden = true
     item.keepsRunning = false
-    _ = try? loop.add(item, to: mode)  // if it fails, nothing is told
+    _ = try? loop.add(item, to: mode)  // if it fails, nothing is reported
   }
 
   private func ring() {
