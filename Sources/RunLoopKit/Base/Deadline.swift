@@ -1,6 +1,6 @@
 internal import CRunLoopCore
 
-/// Until when a thread waits for another one, on the clock of its `TurnTaking`.
+/// The moment until which a thread waits for another one, on the clock of its `TurnTaking`.
 package struct Deadline {
   package let nanoseconds: UInt64
 
@@ -10,7 +10,7 @@ package struct Deadline {
     nanoseconds = timeout.map { Time.add(Self.now(), $0.nanosecondsRoundedUp) } ?? Time.forever
   }
 
-  /// A short time from now, if that is earlier: for polling.
+  /// This deadline, or a millisecond from now if that is earlier: for polling.
   var orSoon: Deadline {
     Deadline(nanoseconds: min(nanoseconds, Time.add(Self.now(), 1_000_000)))
   }

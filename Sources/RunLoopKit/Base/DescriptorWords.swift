@@ -1,6 +1,6 @@
 internal import RunLoopLibc
 
-/// Words about a descriptor, for errors.
+/// Texts about a descriptor, for errors.
 enum DescriptorWords {
   private static func isAlwaysReady(_ descriptor: Int32) -> Bool {
     var info = stat()
@@ -25,25 +25,25 @@ enum DescriptorWords {
     return "descriptor \(descriptor)\(path(of: descriptor)) is \(kind)"
   }
 
-  /// Of a negative number.
+  /// For a negative number.
   static func isNone(_ descriptor: Int32) -> String {
     "\(descriptor) is no descriptor; the call that returned it has failed"
   }
 
-  /// Of a number that a call has refused.
+  /// For a number that a call has refused.
   static func state(_ descriptor: Int32, _ error: Int32) -> String {
     guard error == EBADF else { return "descriptor \(descriptor)" }
     return "descriptor \(descriptor) is not open; it must stay open until its source has left its modes"
   }
 
-  /// Of a member whose registration cannot be changed.
+  /// For a member whose registration cannot be changed.
   static func changed(_ descriptor: Int32, _ error: Int32) -> String {
     guard error == EBADF else { return "descriptor \(descriptor)" }
     return "descriptor \(descriptor) was closed, or is another file's by now; it must stay open until its source has "
       + "left its modes"
   }
 
-  /// What epoll has against watching it.
+  /// Why epoll refuses to watch the descriptor.
   static func refusal(_ descriptor: Int32, _ error: Int32, isCounter: Bool) -> String {
     switch error {
     case EPERM:

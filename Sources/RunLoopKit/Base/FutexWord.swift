@@ -13,13 +13,13 @@ package struct FutexWord: ~Copyable, Sendable {
   /// Stores without waking: for changes that no thread waits for.
   package borrowing func store(_ value: UInt32) { word.store(value, ordering: .sequentiallyConsistent) }
 
-  /// True if it was `expected`, and is `value` now. Wakes no sleeper: it sees the value when the next change wakes it,
-  /// or when its deadline has passed.
+  /// Stores `value` if the number is `expected`, and returns true then. Wakes no thread: a sleeper sees the value when
+  /// the next change wakes it, or at its deadline.
   package borrowing func exchange(from expected: UInt32, to value: UInt32) -> Bool {
     word.compareExchange(expected: expected, desired: value, ordering: .sequentiallyConsistent).exchanged
   }
 
-  /// As `exchange`; if it was changed, wakes all sleepers.
+  /// As `exchange`, and wakes all sleepers if the number was changed.
   package borrowing func change(from expected: UInt32, to value: UInt32) -> Bool {
     guard exchange(from: expected, to: value) else { return false }
     wakeAll()
@@ -32,7 +32,7 @@ package struct FutexWord: ~Copyable, Sendable {
     wakeAll()
   }
 
-  /// Sleeps while it is `seen`: false if it still is when the deadline has passed.
+  /// Sleeps while the number is `seen`. Returns false if it still is at the deadline.
   ///
   /// - Parameter purpose: What the thread waits for, in words, for `TurnTaking`.
   package borrowing func wait(while seen: UInt32, _ deadline: Deadline, for purpose: @autoclosure () -> String) -> Bool
@@ -44,7 +44,8 @@ package struct FutexWord: ~Copyable, Sendable {
           return rlc_futex_wait_until(address, seen, deadline.nanoseconds)
         }
         ParkedWaits.wait(on: UInt(bitPattern: address), by: turns, until: deadline.nanoseconds, for: purpose()) {
-          // Behind the note that this thread waits, in the one order of all such notes and changes.
+          // The table of waits has this wait already. As all such entries and changes have one order, this load sees a
+          // change, or the change finds the wait.
           word.load(ordering: .sequentiallyConsistent) == seen
         }
       }

@@ -29,7 +29,7 @@ extension RunLoop {
   public struct ContinuousInstant: ClockInstant {
     /// The continuous clock.
     public static var clock: TimerClock { .continuous }
-    /// Since the machine was started, suspended time included.
+    /// Nanoseconds since the machine was started, suspended time included.
     public var nanoseconds: UInt64
 
     /// Creates a moment from nanoseconds since the machine was started: any number; `.max` is never.
@@ -37,11 +37,11 @@ extension RunLoop {
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
   }
 
-  /// A moment on the wall clock, as people tell it. No moment lies before 1970.
+  /// A moment on the wall clock, the time of day. No moment lies before 1970.
   public struct WallInstant: ClockInstant {
     /// The wall clock.
     public static var clock: TimerClock { .wall }
-    /// Since 1970-01-01 00:00 UTC, leap seconds not counted; as `CLOCK_REALTIME` has them.
+    /// Nanoseconds since 1970-01-01 00:00 UTC, leap seconds not counted, as `CLOCK_REALTIME` has them.
     public var nanoseconds: UInt64
 
     /// Creates a moment from nanoseconds since 1970-01-01 00:00 UTC: any number; `.max` is never.
@@ -59,7 +59,7 @@ extension RunLoop.ClockInstant {
   @inlinable
   public static var distantFuture: Self { Self(nanoseconds: .max) }
 
-  /// Later by a duration, rounded up to whole nanoseconds; earlier by a negative one.
+  /// The moment that is later by a duration, rounded up to whole nanoseconds; earlier if the duration is negative.
   @inlinable
   public func advanced(by duration: Duration) -> Self { Self(nanoseconds: Time.advance(nanoseconds, by: duration)) }
 
@@ -75,7 +75,7 @@ extension RunLoop.ClockInstant {
   public var description: String { "\(nanoseconds) ns" }
 }
 
-// Where any moment will do, `.now` and `.distantFuture` are those of the suspending clock.
+// Where nothing else gives the type, `.now` and `.distantFuture` are moments of the suspending clock.
 extension RunLoop.ClockInstant where Self == RunLoop.Instant {
   /// This moment, by one reading of the suspending clock.
   public static var now: Self { Self(nanoseconds: Kernel.now()) }

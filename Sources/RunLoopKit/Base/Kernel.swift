@@ -2,8 +2,8 @@ package import CRunLoopCore
 internal import RunLoopLibc
 internal import Synchronization
 
-/// A kernel and its clock: a table of system calls that a test provides, perhaps with turns of the threads that use it.
-/// Nil stands for the system's.
+/// A kernel and its clock: a table of system calls that a test provides. It may decide in which turns its threads run.
+/// Nil stands for the system's kernel.
 ///
 /// A thread has a kernel, and a loop keeps the kernel of the thread that creates it [RLK-KERNEL-1]: the loop uses that
 /// clock whichever thread calls [RLK-KERNEL-4]. A thread that RunLoopKit starts has the kernel of the thread that
@@ -14,7 +14,7 @@ package final class Kernel: @unchecked Sendable {
   package let turns: (any TurnTaking)?
 
   /// - Parameters:
-  ///   - table: Copied. What its context points to must live as long as this object, as `turns` does.
+  ///   - table: Copied. What its context points to must live as long as this object.
   ///   - turns: See `turns`.
   package init(_ table: rlc_kernel, turns: (any TurnTaking)? = nil) {
     own = .allocate(capacity: 1)
@@ -31,7 +31,7 @@ package final class Kernel: @unchecked Sendable {
   package static var current: Kernel? {
     @inline(__always) get {
       guard let word = rlc_thread_kernel() else { return nil }
-      // What `enter` has set, retained until `leave` or the thread's end.
+      // `enter` has set it, and retains it until `leave` or the thread's end.
       return Unmanaged<Kernel>.fromOpaque(word).takeUnretainedValue()
     }
   }
@@ -48,7 +48,7 @@ package final class Kernel: @unchecked Sendable {
 }
 
 extension Kernel? {
-  /// Valid as long as the kernel.
+  /// The table of system calls. Valid as long as the kernel.
   var table: UnsafePointer<rlc_kernel> { self.map { UnsafePointer($0.own) } ?? rlc_kernel_default() }
 
   /// Now on the monotonic clock, in nanoseconds.
@@ -65,12 +65,13 @@ extension Kernel? {
     return self.read(clock)
   }
 
-  /// By one system call, without waiting.
+  /// Whether the descriptor can be read now. One system call, which does not wait.
   func isReadable(_ fileDescriptor: Int32) -> Bool {
     poll(fileDescriptor, Int32(POLLIN)) > 0
   }
 
-  /// What of `events` is true of it now, with errors and hang-ups: bits of poll(2). Or `-errno`.
+  /// Returns which of `events` are true of the descriptor now, with errors and hang-ups, as bits of poll(2). Or
+  /// `-errno`.
   func poll(_ fileDescriptor: Int32, _ events: Int32) -> Int32 {
     let table = table
     return table.pointee.poll(table.pointee.context, fileDescriptor, events)
@@ -85,10 +86,10 @@ extension Kernel {
 // MARK: A thread's kernel
 
 extension Kernel {
-  /// What a thread holds. Only threads that have entered one have it.
+  /// Holds the kernel of a thread that has entered one.
   private final class Hold {
     let kernel: Kernel
-    /// How often the destructors of its thread were called.
+    /// How often the destructors of the thread's values were called.
     var rounds = 0
 
     init(_ kernel: Kernel) { self.kernel = kernel }
@@ -103,11 +104,11 @@ extension Kernel {
     return key
   }()
 
-  /// The last but one round in which glibc calls destructors of values that are set again: after those of loops and of
-  /// turns.
+  /// The round of destructors in which a thread leaves its kernel. It is the last but one in which glibc calls
+  /// destructors of values that are set again: after those of loops and of turns.
   private static let lastRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
-  /// What other threads know of the main thread's kernel.
+  /// The main thread's kernel, for other threads.
   private final class OfMainThread: ProcessWideObject {
     private let lock = Lock()
     var forkGeneration: UInt32 { lock.forkGeneration }
@@ -125,8 +126,8 @@ extension Kernel {
 
   private static let ofMainThread = ProcessWide<OfMainThread>()
 
-  /// Makes this the kernel of the calling thread: of the loop that it creates, of the threads that it starts by
-  /// RunLoopKit, and of its waits for other threads, until `leave` or the thread's end [RLK-KERNEL-3]. A loop that the
+  /// Makes this the kernel of the calling thread, until `leave` or the thread's end [RLK-KERNEL-3]. The loop that the
+  /// thread creates, the threads that it starts by RunLoopKit, and its waits for other threads use it. A loop that the
   /// thread has created before keeps its kernel.
   package func enter() {
     Kernel.leave()
@@ -146,13 +147,13 @@ extension Kernel {
     Unmanaged<Hold>.fromOpaque(hold).release()
   }
 
-  /// Whichever thread asks. In a child of fork(2) the parent's main thread is not there.
+  /// The main thread's kernel, for any thread. A child of fork(2) does not get that of the parent's main thread.
   static var mainThreadsOwn: Kernel? {
     if MainThread.isCurrent { return current }
     return ofMainThread.existing?.current
   }
 
-  /// Runs `body` as on a thread of the system's.
+  /// Runs `body` with the system's kernel.
   package static func outside<R>(_ body: () throws -> R) rethrows -> R {
     let word = rlc_thread_kernel()
     rlc_thread_set_kernel(nil)
@@ -171,7 +172,7 @@ extension Kernel {
   }
 }
 
-/// A C callback: a closure would inherit an isolation that it must not have.
+/// A C callback. It is no closure, since that would inherit an isolation that it must not have.
 private func threadKernelEnds(_ hold: UnsafeMutableRawPointer?) {
   if let hold { Kernel.threadEnds(hold) }
 }

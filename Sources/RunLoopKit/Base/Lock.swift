@@ -16,7 +16,7 @@ package struct Lock: ~Copyable, Sendable {
   private static let spins = 40
 
   private let word = Atomic<UInt32>(Lock.free)
-  /// The process that made it.
+  /// The process that has made the lock.
   package let forkGeneration = Kernel.forkGeneration
 
   package init() {}
@@ -34,7 +34,7 @@ package struct Lock: ~Copyable, Sendable {
     if word.exchange(Lock.free, ordering: .releasing) == Lock.contended { wakeOne() }
   }
 
-  // In the modules above, too: else each closure and its result would go through a generic function.
+  // Inlined in the modules above, too: otherwise each closure and its result would go through a generic function.
   @inlinable
   @inline(__always)
   package borrowing func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {

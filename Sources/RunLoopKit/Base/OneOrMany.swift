@@ -1,7 +1,7 @@
-/// A list in the order of adding. Mostly it has one element, which takes no array.
+/// A list in the order of adding. It needs no array for one element, which is the usual number.
 package struct OneOrMany<Element>: Sequence {
   package internal(set) var first: Element?
-  /// Nil rather than empty; there is a `first` then.
+  /// The elements after `first`. Nil rather than empty.
   private(set) var others: ContiguousArray<Element>?
 
   package init(first: Element? = nil) { self.first = first }
@@ -19,7 +19,7 @@ package struct OneOrMany<Element>: Sequence {
     if others == nil { others = [element] } else { others!.append(element) }
   }
 
-  /// Before the first element that `isBehind` accepts; else behind all.
+  /// Inserts the element before the first one that `isBehind` accepts; else behind all.
   package mutating func insert(_ element: Element, before isBehind: (Element) -> Bool) {
     guard let first else { return self.first = element }
     if isBehind(first) {
@@ -59,14 +59,14 @@ package struct OneOrMany<Element>: Sequence {
     others?.forEach(body)
   }
 
-  /// Where the elements are.
+  /// Calls `body` with each element, in its place.
   @inline(__always)
   package mutating func change(_ body: (inout Element) -> Void) {
     if first != nil { body(&first!) }
     changeOthers(body)
   }
 
-  /// Out of the way of those lists that have none.
+  /// Not inlined, since few lists have other elements.
   @inline(never)
   mutating func changeOthers(_ body: (inout Element) -> Void) {
     if others != nil { for index in others!.indices { body(&others![index]) } }

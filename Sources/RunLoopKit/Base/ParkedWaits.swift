@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// The waits of threads that take turns, by the word that they sleep on. A thread that changes the word wakes them,
-/// whichever `TurnTaking` it has itself.
+/// even if it has another `TurnTaking`, or none.
 final class ParkedWaits: ProcessWideObject {
   private struct Wait {
     let word: UInt
@@ -16,7 +16,7 @@ final class ParkedWaits: ProcessWideObject {
 
   private static let table = ProcessWide<ParkedWaits>()
 
-  /// As `turns.wait`. A change that `isUnchanged` does not see finds the wait in the table.
+  /// Calls `turns.wait` with the wait in the table. A change that `isUnchanged` does not see finds the wait there.
   static func wait(
     on word: UInt, by turns: any TurnTaking, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool
   ) {

@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// An object of which a process has one.
+/// An object that exists once in a process.
 package protocol ProcessWideObject: AnyObject, Sendable {
-  /// Identifies the process that created it: its lock knows it.
+  /// Identifies the process that created the object. The object's lock has the number.
   var forkGeneration: UInt32 { get }
 }
 
 /// The one object of its type in this process, created at its first use and kept for ever. A child of fork(2) creates
 /// its own, because another thread may have held the lock of the inherited one.
 package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
-  /// An address; 0 before the first.
+  /// The address of the object; 0 before the first one.
   private let address = Atomic<UInt>(0)
 
   package init() {}
@@ -21,8 +21,8 @@ package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
   /// Nil before this process has created it. - Thread: Any.
   package var existing: Object? { object(at: address.load(ordering: .acquiring)) }
 
-  /// - Thread: Any; threads that make the first call at the same time get the same object, and what else `make` has
-  ///   answered is released.
+  /// Returns the object, and creates it in the first call. Threads that make the first call at the same time get the
+  ///   same object; what else `make` has returned is released. - Thread: Any.
   package func current(_ make: () -> Object) -> Object {
     while true {
       let seen = address.load(ordering: .acquiring)
@@ -30,7 +30,7 @@ package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
       let made = Unmanaged.passRetained(make())
       let (exchanged, _) = address.compareExchange(
         expected: seen, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
-      // What it replaces is the parent process's: kept, since it may be in use further up the stack.
+      // The object that it replaces is the parent process's. It is kept, since it may be in use further up the stack.
       if exchanged { return made.takeUnretainedValue() }
       made.release()
     }

@@ -1,18 +1,19 @@
 internal import CRunLoopCore
 
-/// ThreadSanitizer in a host in C, which is compiled with it, as this module is not: its runtime does not see the locks
-/// and atomics here. So the model for C tells it of each hand-over. A module that is compiled with it needs no words.
+/// A C program may be compiled with ThreadSanitizer while this module is not. The runtime of ThreadSanitizer then does
+/// not see the locks and atomics here, so RunLoopKitC reports each hand-over between threads. A module that is compiled
+/// with ThreadSanitizer needs no reports.
 package enum RaceDetector {
-  /// Of messages, from which nothing leads to who sent them.
+  /// Stands for all messages: from a message nothing leads to its sender's object.
   package static let messages: any AnyObject & Sendable = Mark()
-  /// Of threads that are set up.
+  /// Stands for all threads that are set up.
   package static let threads: any AnyObject & Sendable = Mark()
 
   private final class Mark: Sendable {}
 
   private static let isHere = rlc_kit_has_race_detector()
 
-  /// What this thread has done comes before what follows `takeOver` of the same object.
+  /// Reports that what this thread has done comes before what follows `takeOver` of the same object.
   @inline(__always)
   package static func handOver(_ object: AnyObject) { if isHere { release(object) } }
 

@@ -1,40 +1,42 @@
-/// A task that is suspended until something has happened, or was called off: resumed once, by what comes first.
+/// A task that is suspended until something happens, or until its wait is called off. It is resumed once, by what comes
+/// first.
 package final class Resumption<Value: Sendable>: @unchecked Sendable {
   private struct State {
-    /// Until the resumption.
+    /// Set until the task is resumed.
     var continuation: UnsafeContinuation<Value, any Error>?
-    /// The beginning is over. What settles it earlier is kept, and resumes the task on its own thread: it is not
-    /// suspended yet, and other threads have nothing to do with it.
+    /// Set when `begin` has returned. A result that comes earlier is kept in `early`, and resumes the task when `begin`
+    /// returns: until then the task is not suspended, and other threads must not resume it.
     var hasBegun = false
     var early: Result<Value, any Error>?
-    /// From the beginning of what is awaited.
+    /// The closure that `begin` has returned.
     var withdrawal: (@Sendable () -> Bool)?
-    /// Why it was called off.
+    /// Why the wait was called off.
     var reason: (any Error)?
   }
 
   private let lock = Lock()
   /// Guarded by `lock`.
   @exclusivity(unchecked) private var state = State()
-  /// More is no limit, as for a run.
+  /// A longer time counts as no limit, as for a run.
   private static var longest: Duration { .seconds(504_911_232) }
 
   private init() {}
 
-  /// Suspends the calling task until `settle` is called, or until the task is cancelled or the time is over and what is
-  /// awaited was withdrawn.
+  /// Suspends the calling task until `settle` is called. The wait also ends when the task is cancelled or the time
+  /// limit passes, if what is awaited can be withdrawn then.
   ///
   /// - Parameters:
-  ///   - timeout: Of real time; on a thread with virtual time, of that. Nil, and more than about 16 years: no limit.
+  ///   - timeout: Measured in real time, and in virtual time on a thread that has it. Nil, and more than about 16
+  ///     years: no limit.
   ///   - begin: Called once, on the calling thread, also in a task that is cancelled already. It makes sure that
-  ///     `settle` is called, and answers how to withdraw what it has begun: a closure that is called at most once, on
-  ///     any thread, and answers true if nobody else will call `settle`.
-  /// - Throws: What it was settled with; what `begin` has thrown; `CancellationError`; `.timedOut`.
+  ///     `settle` is called, and returns how to withdraw what it has begun: a closure that is called at most once, on
+  ///     any thread, and returns true if no other code will call `settle`.
+  /// - Throws: The error that was passed to `settle`; what `begin` has thrown; `CancellationError`; `.timedOut`.
   nonisolated(nonsending) package static func wait(
     timeout: Duration? = nil, begin: (Resumption) throws -> @Sendable () -> Bool
   ) async throws -> Value {
     let this = Resumption()
-    // Less than zero is zero: the clock does not take all of it.
+    // A negative limit counts as zero, since the clock does not accept every negative duration.
     let alarm = timeout.flatMap { $0 > longest ? nil : this.alarm(after: max($0, .zero)) }
     defer { alarm?() }
     return try await withTaskCancellationHandler {
@@ -47,7 +49,7 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Calls it off then, unless what it returns is called before.
+  /// Calls the wait off after `limit`, unless the returned closure is called before.
   private func alarm(after limit: Duration) -> @Sendable () -> Void {
     if let turns = Kernel.current?.turns {
       let alarm = turns.alarm(after: limit) { [weak self] in self?.callOff(RunLoopError.timedOut) }
@@ -60,7 +62,7 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     return { task.cancel() }
   }
 
-  /// Resumes the task. Nothing if it was resumed before.
+  /// Resumes the task. Does nothing if it was resumed before.
   package func settle(_ result: Result<Value, any Error>) {
     let (continuation, withdrawal) = lock.withLock {
       guard state.hasBegun else {
@@ -72,12 +74,14 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     withExtendedLifetime(withdrawal) { continuation?.resume(with: result) }
   }
 
-  /// As `settle`, for what is nothing to a task that was called off before, such as a date.
+  /// As `settle`, but a wait that was called off before ends with the reason for that: for values that mean nothing
+  /// then, such as a date.
   package func settleUnlessCalledOff(_ value: Value) {
     settle(lock.withLock { state.reason }.map { .failure($0) } ?? .success(value))
   }
 
-  /// What is awaited has come to this: a failure that a calling off has brought about is the calling off's.
+  /// Ends the wait with a result. After a calling off, a failure counts as its consequence: the task gets the reason
+  /// instead.
   package func end(_ result: Result<Value, any Error>) {
     switch result {
     case .success(let value): settle(.success(value))
@@ -85,10 +89,11 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// What is awaited has gone without having happened: by itself, or because it was called off.
+  /// Ends the wait for something that will not happen: with the reason if the wait was called off, else with `error`.
   package func lose(_ error: any Error) { settle(.failure(lock.withLock { state.reason } ?? error)) }
 
-  /// What was kept counts, whatever comes at this moment: it resumes the task in the section that finds it.
+  /// Called when `begin` has returned. A result that was kept counts, whatever comes at this moment: the section that
+  /// finds it takes the continuation, too.
   private func hasBegun(_ withdrawal: @escaping @Sendable () -> Bool) {
     let (early, continuation, reason) = lock.withLock {
       () -> (Result<Value, any Error>?, UnsafeContinuation<Value, any Error>?, (any Error)?) in

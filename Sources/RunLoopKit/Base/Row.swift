@@ -1,7 +1,7 @@
 internal import RunLoopLibc
 
-/// Elements in the order of their coming: filled at the end and emptied from the start. It grows to what a burst needs;
-/// `trim` gives that back.
+/// Elements in the order of adding, appended at the end and taken from the start. A row grows to what a burst needs;
+/// `trim` frees that again.
 ///
 /// Not an array: taking an element out of one, or leaving it there for its turn, costs a reference count and a check
 /// each.
@@ -13,9 +13,9 @@ package struct Row<Element>: ~Copyable {
   private var end = 0
 
   private static var firstCapacity: Int { 4 }
-  /// Kept though the row is empty.
+  /// The capacity that an empty row keeps.
   private static var mostSpare: Int { 1024 }
-  /// The same, after a burst that has used it.
+  /// The capacity that an empty row keeps after a burst that has used it.
   private static var mostKept: Int { 8192 }
 
   package init() {}
@@ -24,7 +24,7 @@ package struct Row<Element>: ~Copyable {
   package var isEmpty: Bool { first == end }
 
   /// The index counts from the first element; it must be below `count`.
-  // Then there is memory.
+  // There is memory, since the row is not empty then.
   package subscript(index: Int) -> Element {
     @inline(__always) unsafeAddress { UnsafePointer(elements! + (first + index)) }
     @inline(__always) unsafeMutableAddress { elements! + (first + index) }
@@ -48,7 +48,7 @@ package struct Row<Element>: ~Copyable {
     return (elements! + (first - 1)).move()
   }
 
-  /// Of a row that is not empty. - Complexity: O(1).
+  /// Takes the last element. The row must not be empty. - Complexity: O(1).
   @inline(__always)
   package mutating func takeLast() -> Element {
     end -= 1
@@ -56,7 +56,7 @@ package struct Row<Element>: ~Copyable {
     return (elements! + end).move()
   }
 
-  /// Takes out the first one that is wanted, from wherever it is. - Complexity: O(n).
+  /// Takes out the first element that `isWanted` accepts. - Complexity: O(n).
   package mutating func remove(where isWanted: (Element) -> Bool) -> Element? {
     guard let elements, let index = (first..<end).first(where: { isWanted(elements[$0]) }) else { return nil }
     let removed = (elements + index).move()
@@ -65,9 +65,9 @@ package struct Row<Element>: ~Copyable {
     return removed
   }
 
-  /// Frees the memory that a burst has needed, if the row is empty. The code that empties a row calls this then; not
-  /// after each element. Bursts that come one after the other use the same memory, up to a limit: it is freed when a
-  /// smaller one has been emptied.
+  /// Frees the memory that a burst has needed, if the row is empty. The code that empties a row calls this once at the
+  /// end, and not after each element. Bursts that follow each other use the same memory, up to a limit; it is freed
+  /// after a smaller burst.
   @inline(__always)
   package mutating func trim() {
     guard first == end else { return }
@@ -84,8 +84,8 @@ package struct Row<Element>: ~Copyable {
     capacity = 0
   }
 
-  /// At the start, if half of the memory is free there: so many have been taken since the last time. Else there is
-  /// twice as much.
+  /// Moves the elements to the start, if half of the memory is free there: as many elements have been taken since the
+  /// last move, so a move costs O(1) for each. Otherwise doubles the memory.
   @inline(never)
   private mutating func makeRoom() {
     let count = count
@@ -113,12 +113,12 @@ package struct Row<Element>: ~Copyable {
 }
 
 extension UnsafeMutablePointer {
-  /// Room for values that are initialised later; none is aligned to more than malloc(3) does.
+  /// Allocates room for values that are initialised later. They must not need more alignment than malloc(3) gives.
   fileprivate static func room(for count: Int) -> Self {
     guard let memory = malloc(MemoryLayout<Pointee>.stride * count) else { fatalError("RunLoopKit: malloc failed") }
     return memory.bindMemory(to: Pointee.self, capacity: count)
   }
 
-  /// What `room` has made, and nothing is left in.
+  /// Frees the memory that `room` has made. No value may be left in it.
   fileprivate func giveBackRoom() { free(self) }
 }

@@ -46,7 +46,7 @@ extension RunLoopError {
       + "more than 64 KiB takes one of these places, and so does each right to a third process's port")
 }
 
-// The same with the call, the item or the value that it is about. Made where it is thrown, off the hot path.
+// The same errors with the call, the item or the value that they are about. They are made when they are thrown.
 extension RunLoopError {
   @inline(never)
   package static func wrongThread(call: String?) -> RunLoopError {
@@ -62,7 +62,7 @@ extension RunLoopError {
         + "synchronous, and call RunLoop.main.run { await ... } there")
   }
 
-  /// For calls by the thread's owner after `stop(_:)`: they are refused, though the loop still accepts blocks.
+  /// For calls by the thread's owner after `stop(_:)`. They are refused, though the loop still accepts blocks.
   static func toldToStop(thread name: String) -> RunLoopError {
     RunLoopError(
       .runLoop, code: 2, "the thread \"\(name)\" is stopping; its loop accepts blocks until the thread ends")

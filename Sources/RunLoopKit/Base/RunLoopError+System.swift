@@ -2,7 +2,7 @@ internal import CRunLoopCore
 internal import RunLoopLibc
 
 extension RunLoopError {
-  /// A C status: `>= 0`, or `-errno`. The words are made for a failure only.
+  /// Checks a C status: `>= 0`, or `-errno`. `detail` is evaluated for a failure only.
   @inline(__always)
   @discardableResult
   package static func check(
@@ -12,7 +12,7 @@ extension RunLoopError {
     return status
   }
 
-  /// The same of a function of the core that makes several calls: it names the one that failed.
+  /// The same for a function of the core that makes several system calls. The error names the one that failed.
   @inline(__always)
   @discardableResult
   package static func checkCore(
@@ -22,10 +22,10 @@ extension RunLoopError {
     return status
   }
 
-  /// What the core's last function that makes several calls has failed in; nil if it refused by itself.
+  /// The system call that failed in the core's last function of several; nil if the core itself refused.
   package static var failedCall: String? { rlc_failed_call().map { String(cString: $0) } }
 
-  /// The answer of a libc function: -1 and `errno` if it failed.
+  /// Checks the result of a libc function: -1, and `errno`, if it failed.
   @discardableResult
   package static func checkErrno(
     _ answer: Int32, _ name: String, _ detail: @autoclosure () -> String? = nil
@@ -45,14 +45,14 @@ extension RunLoopError {
     return try check(descriptor, name, detail())
   }
 
-  /// What it is about and the remedy first; the cause last, in parentheses.
+  /// The text of an error: the subject and the remedy first, the cause last in parentheses.
   func systemText(about subject: String?) -> String {
     let cause = [call, String(cString: strerror(code))].compactMap { $0 }.joined(separator: ": ")
     let words = [subject, remedy].compactMap { $0 }
     return words.isEmpty ? cause : "\(words.joined(separator: ": ")) (\(cause))"
   }
 
-  /// What helps whatever the call was about.
+  /// What helps against this error, whatever the call was about.
   private var remedy: String? {
     switch (call, code) {
     case ("inotify_add_watch", ENOSPC): "the user's watches are used up; raise fs.inotify.max_user_watches"
@@ -75,7 +75,7 @@ extension RunLoopError {
     }
   }
 
-  /// Of a run's wait: `errno` is why no run can wait in the mode any more.
+  /// The error of a wait: `errno` says why no run can wait in the mode any more.
   static func wait(_ errno: Int32) -> RunLoopError {
     let isClosed = errno == EBADF || errno == EINVAL
     return .system(
@@ -94,7 +94,7 @@ private enum ResourceLimit {
 
   private static func words(_ resource: Int) -> String {
     var limit = rlimit()
-    _ = getrlimit(.init(resource), &limit)  // cannot fail: it is known
+    _ = getrlimit(.init(resource), &limit)  // cannot fail: the limit is known
     return limit.rlim_cur == rlim_t.max ? "unlimited" : "\(limit.rlim_cur)"
   }
 }

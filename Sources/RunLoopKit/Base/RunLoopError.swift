@@ -36,7 +36,7 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A call of this library is spelled as it is declared (`run(in:for:returnAfterSourceHandled:)`), one of the system
   /// as its manual page spells it (`epoll_ctl`) [RLK-ERROR-8].
   public var call: String? { details?.call }
-  /// Apart, so that the error has four words: an internal call, which throws it by its type, returns as many in
+  /// In an object, so that the error has four words: an internal call throws it by its type, and returns that many in
   /// registers.
   private let details: Details?
 
@@ -52,7 +52,7 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
 
   private enum Text: Sendable {
     case words(String)
-    /// Put into words when they are asked for: a sender may find a port full often.
+    /// The text is made only when it is read, since a sender may find a port full often.
     case queueLimit(Int)
   }
 

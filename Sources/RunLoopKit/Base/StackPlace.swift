@@ -1,21 +1,21 @@
 internal import CRunLoopCore
 
-/// Where something lies on the calling thread's stack. Only told apart from other places: it may be left.
+/// A place on the calling thread's stack. It is only compared with other places: the frame there may have been left.
 struct StackPlace {
   let address: UInt
 
-  /// Tells AddressSanitizer that no frame lies deeper on the stack. The main thread calls it at its end.
+  /// Reports to AddressSanitizer that no frame lies deeper on the stack. The main thread calls it at its end.
   static func framesAreLeft() { rlc_kit_frames_are_left() }
 
-  /// Where the caller's variable lies.
+  /// The place of the caller's variable.
   @inline(__always)
   init<Value>(_ variable: UnsafePointer<Value>) { address = UInt(bitPattern: variable) }
 
-  /// Whether a run was left whose mark, this address, lay at `other`. As seen from a call of something else. Never
-  /// under AddressSanitizer while it keeps variables elsewhere (`detect_stack_use_after_return`).
+  /// Whether the run with its mark at `other` was left, as seen from a call at this place. A mark holds its own
+  /// address. Always false while AddressSanitizer keeps variables outside the stack (`detect_stack_use_after_return`).
   func sees(left other: UInt) -> Bool { !rlc_kit_has_fake_stack() && rlc_kit_is_left(other, address) }
 
-  /// The same, as seen from where the mark of a run that begins lies.
+  /// The same, as seen from a run that begins with its mark at this place.
   func seesRun(left other: UInt) -> Bool {
     !rlc_kit_has_fake_stack() && rlc_kit_is_left(other, address + UInt(RLC_KIT_BETWEEN_RUNS))
   }

@@ -2,14 +2,14 @@ internal import CRunLoopCore
 internal import RunLoopLibc
 
 package enum StandardError {
-  /// A failure to write to standard error is ignored: there is nowhere to report it. It sends no signal, so that no
-  /// line ends the process [RLK-DIAG-6].
+  /// Writes to standard error. A failure is ignored: it cannot be reported anywhere. No signal is sent, so that no line
+  /// ends the process [RLK-DIAG-6].
   package static func write(_ text: String) {
     var text = text
     text.withUTF8 { bytes in _ = rlc_descriptor_write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
   }
 
-  /// A line with two numbers, also in a signal handler: it allocates nothing, and leaves errno as it is.
+  /// Writes a line with two numbers. Signal handlers may call it: it allocates nothing, and leaves errno as it is.
   package static func write(
     _ first: StaticString, _ number: Int32, _ second: StaticString, _ another: Int32, _ last: StaticString
   ) {
@@ -25,7 +25,7 @@ package enum StandardError {
   }
 }
 
-/// Text in memory that somebody else owns; what does not fit is left out.
+/// Text in borrowed memory. What does not fit is left out.
 private struct Line {
   let room: UnsafeMutableBufferPointer<UInt8>
   private(set) var count = 0

@@ -23,14 +23,14 @@ package enum Time {
     return time > back ? time - back : 0
   }
 
-  /// How much later the second is.
+  /// How much later the second time is; negative if it is earlier.
   @usableFromInline
   static func difference(_ first: UInt64, _ second: UInt64) -> Duration {
     second >= first
       ? Duration(nanoseconds: second - first) : Duration.zero - Duration(nanoseconds: first - second)
   }
 
-  /// A date on the clock that shows `now`, on the one that shows `other` at the same moment.
+  /// Converts a date on a clock that shows `now` to a clock that shows `other` at the same moment.
   static func convert(_ date: UInt64, from now: UInt64, to other: UInt64) -> UInt64 {
     if date == forever { return forever }
     if date >= now { return min(add(other, date - now), forever - 1) }
@@ -40,7 +40,7 @@ package enum Time {
 }
 
 extension Duration {
-  /// In attoseconds, the first of whole seconds that is never.
+  /// The first number of whole seconds that counts as never, in attoseconds.
   private static var largest: Int128 { 18_446_744_073_000_000_000_000_000_000 }
 
   /// Whole nanoseconds, rounded up (late is allowed, early is not); 0 for negative values, saturating.
@@ -51,7 +51,7 @@ extension Duration {
     return Self.nanosecondsRoundedUp(attoseconds)
   }
 
-  /// One division of the processor's: `components` divides 128 bits by 128.
+  /// Needs one division instruction, while `components` divides 128 bits by 128.
   @inline(never)
   private static func nanosecondsRoundedUp(_ attoseconds: Int128) -> UInt64 {
     if attoseconds >= largest { return Time.forever }

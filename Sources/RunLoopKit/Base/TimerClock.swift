@@ -33,7 +33,7 @@ extension RunLoop {
 }
 
 extension RunLoop.TimerClock {
-  /// As the core numbers it.
+  /// The core's number of the clock.
   var number: rlc_clock {
     switch self {
     case .suspending: RLC_CLOCK_MONOTONIC

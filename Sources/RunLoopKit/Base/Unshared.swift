@@ -1,11 +1,12 @@
 internal import CRunLoopCore
 internal import RunLoopLibc
 
-/// Descriptors that a child of fork(2) does not keep: it closes them where it begins. Else a child that runs no other
-/// program would hide its parent's end from the parent's peers.
+/// Descriptors that a child of fork(2) closes when it begins. Otherwise a child that runs no other program would keep
+/// them open, and the parent's peers would not notice the parent's end.
 package enum Unshared {
-  /// Makes one: `body` returns it, or a C status, which is returned. A fork of another thread waits meanwhile.
-  /// - Throws: `.system` with `ENOMEM`: it was closed.
+  /// Makes a descriptor and lists it. `body` returns the descriptor, or a C status, which this function then returns. A
+  /// fork by another thread waits meanwhile.
+  /// - Throws: `.system` with `ENOMEM`: the descriptor was closed.
   package static func make(_ body: () -> Int32) throws(RunLoopError) -> Int32 {
     rlc_kit_unshared_begin()
     let made = body()
@@ -16,7 +17,8 @@ package enum Unshared {
     return made
   }
 
-  /// A section in which descriptors are made, or come, and are listed. It must not begin another one.
+  /// Runs `body`, which makes or receives descriptors and lists them. A fork by another thread waits meanwhile. `body`
+  /// must not begin another section.
   @inline(__always)
   package static func section<Value>(_ body: () -> Value) -> Value {
     rlc_kit_unshared_begin()
@@ -24,12 +26,13 @@ package enum Unshared {
     return body()
   }
 
-  /// Lists a descriptor with the file that it has now. Called in the section that makes or receives it. A C status.
+  /// Lists a descriptor with the file that it has now. Called in the section that makes or receives it. Returns a C
+  /// status.
   package static func add(_ descriptor: Int32) -> Int32 { rlc_kit_unshared_add(descriptor) }
 
-  /// A child may keep it from now on: it is the program's.
+  /// Takes a descriptor off the list: it is the program's now, and a child may keep it.
   package static func remove(_ descriptor: Int32) { rlc_kit_unshared_remove(descriptor) }
 
-  /// Also one that is not listed.
+  /// Closes a descriptor and takes it off the list. It need not be listed.
   package static func close(_ descriptor: Int32) { rlc_kit_unshared_close(descriptor) }
 }
