@@ -63,7 +63,7 @@ extension RunLoopError {
   }
 
   /// For calls by the thread's owner after `stop(_:)`. They are refused, though the loop still accepts blocks.
-  static func toldToStop(thread name: String) -> RunLoopError {
+  static func stopping(thread name: String) -> RunLoopError {
     RunLoopError(
       .runLoop, code: 2, "the thread \"\(name)\" is stopping; its loop accepts blocks until the thread ends")
   }

@@ -214,16 +214,16 @@ extension RunLoop {
       let new = UInt8(Self.bits(of: interest)) | (old & ~UInt8(Readiness.all))
       wanted.store(new, ordering: .sequentiallyConsistent)
       do {
-        try tellHosts()
+        try registerInterestInLoops()
       } catch {
         // Unless another thread has set it since.
         _ = wanted.compareExchange(expected: new, desired: old, ordering: .sequentiallyConsistent)
-        try? tellHosts()
+        try? registerInterestInLoops()
         throw error
       }
     }
 
-    private func tellHosts() throws(RunLoopError) {
+    private func registerInterestInLoops() throws(RunLoopError) {
       var failure: RunLoopError?
       for host in withLinks({ $0.hosts }) {
         do throws(RunLoopError) { try host.interestChanged(self) } catch { failure = error }

@@ -50,7 +50,7 @@ extension RunLoop {
     }
 
     override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
-      if ready == PortRegistration.failed { tellFailedRead() }
+      if ready == PortRegistration.failed { reportFailedRead() }
       loop.count(.portCallouts)
       let run = loop.placeOfRun
       let hasCalled = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT_SOURCE__(self)
@@ -60,7 +60,7 @@ extension RunLoop {
 
     /// The handler is called for a failed read, too, and cannot tell it from a message. So the loop reports it.
     @inline(never)
-    private func tellFailedRead() {
+    private func reportFailedRead() {
       let why = "its descriptor \(descriptor) cannot be read"
       Diagnosis.warn("a port source\(labelText) is not called until it is added again: \(why)")
     }

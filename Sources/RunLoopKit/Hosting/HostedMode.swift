@@ -23,10 +23,10 @@ extension ModePointer {
   func findsWorkOrSleeps(on loop: RunLoop) throws(RunLoopError) -> Bool {
     if loop.ownHostedWait?.phase == .asleep {
       // The host has waited, has served other sources than the loop, and is about to wait again.
-      try loop.tellHosted(.afterWaiting, in: self)
+      try loop.notifyHosted(.afterWaiting, in: self)
     }
     if try hasHostedWork(on: loop) || loop.stops.isRequested { return true }
-    try loop.tellHosted(.beforeWaiting, in: self)
+    try loop.notifyHosted(.beforeWaiting, in: self)
     loop.setPhase(.asleep)
     guard try armForHost(on: loop), loop.beginWait(in: ports.set!), !loop.stops.isRequested else { return true }
     if try hasHostedWork(on: loop) { return true }
@@ -35,14 +35,14 @@ extension ModePointer {
   }
 
   func hasHostedWork(on loop: RunLoop) throws(RunLoopError) -> Bool {
-    let hasWork = lookForHostedWork(on: loop)
+    let hasWork = findsHostedWork(on: loop)
     if loop.owner.failedWaits.failure != 0 { throw loop.owner.failedWaits.takeError() }
     return hasWork
   }
 
   /// Whether there is work that the descriptor does not show, or not yet: a wake, fetched events, messages, blocks,
   /// signalled sources, due timers.
-  private func lookForHostedWork(on loop: RunLoop) -> Bool {
+  private func findsHostedWork(on loop: RunLoop) -> Bool {
     if loop.ownHostedWait != nil, loop.wakes.hasPendingForHost { return true }
     if holdsHostedEvent(on: loop) || hasMessages(on: loop) { return true }
     return loop.lock.withLock {

@@ -8,7 +8,7 @@ struct HostedWait {
     /// `prepareToWait` has begun, or has found work.
     case open
     /// A call of the host is notifying observers.
-    case telling
+    case notifying
     /// `prepareToWait` has notified the observers of before-waiting, and those of after-waiting were not notified
     /// since.
     case asleep
@@ -22,8 +22,8 @@ struct HostedWait {
   var phase = Phase.open
   /// The host has left from inside a callout: the wait ends when the callout has returned.
   var hasLeft = false
-  /// Set in the phase `telling`.
-  var telling: Telling?
+  /// Set in the phase `notifying`.
+  var notification: HostNotification?
 
   /// The loop's current mode before the wait. The end of the wait puts it back.
   let outerMode: ModePointer?
@@ -35,7 +35,7 @@ struct HostedWait {
 
 /// What the loop puts back if an exception or longjmp(3) leaves an observer that a host's call is notifying (decision
 /// 0041).
-struct Telling {
+struct HostNotification {
   /// The place of the host's call on the stack.
   let place: UInt
   /// The height of the thread's scopes where the observers' scope begins.

@@ -57,7 +57,7 @@ extension RunLoop {
     wakes.keepForHost()
     // The caller has found a wait.
     let wait = owner.hosted!.waits.last!
-    if wait.phase == .asleep { try tellHosted(.afterWaiting, in: wait.mode) }
+    if wait.phase == .asleep { try notifyHosted(.afterWaiting, in: wait.mode) }
     return popHostedWait()
   }
 
@@ -92,14 +92,14 @@ extension RunLoop {
   /// Notifies observers for a call of the host, which may come from inside a callout. Drains what they have put into
   /// the thread's scopes, since no run does that here. If an observer begins a wait and leaves it open, that wait ends
   /// before this function returns, also if the enclosing run is over.
-  func tellHosted(_ activity: Activity, in mode: ModePointer) throws(RunLoopError) {
+  func notifyHosted(_ activity: Activity, in mode: ModePointer) throws(RunLoopError) {
     var mark: UInt = 0
     // Set when the loop was made for its thread (`currentLoop`).
     let scope = owner.scopes!.height
     let depth = owner.hosted?.waits.count ?? 0
     let callout = withUnsafeMutablePointer(to: &mark) {
       $0.pointee = StackPlace($0).address
-      let callout = beginTelling(at: $0.pointee, scope)
+      let callout = beginNotification(at: $0.pointee, scope)
       mode.notify(activity, insideOf: innermostRun.state.at, on: self)
       owner.scopes!.drain(to: scope)  // as above
       return callout
@@ -107,20 +107,20 @@ extension RunLoop {
     guard isInThisProcess else { throw .forked }
     while let hosted = owner.hosted, hosted.waits.count > depth { _ = try endHostedWait() }
     if let index = owner.hosted?.waits.indices.last {
-      owner.hosted?.waits[index].telling = nil
+      owner.hosted?.waits[index].notification = nil
       owner.hosted?.waits[index].phase = .open
     }
     if callout != 0 { lock.withLock { callouts.restore(callout, on: self) } }
   }
 
   /// Returns the item in whose callout the host calls; 0: none.
-  private func beginTelling(at place: UInt, _ scope: Int) -> UInt {
-    setPhase(.telling)
+  private func beginNotification(at place: UInt, _ scope: Int) -> UInt {
+    setPhase(.notifying)
     let (enclosing, callout) =
       innermostRun.isRunning
       ? lock.withLock { (state.callouts.enclosingCount, callouts.enclose(on: self)) } : (0, 0)
     if let index = owner.hosted?.waits.indices.last {
-      owner.hosted?.waits[index].telling = Telling(
+      owner.hosted?.waits[index].notification = HostNotification(
         place: place, scope: scope, callout: callout, enclosingCallouts: enclosing, timedCallouts: owner.times.count)
     }
     return callout

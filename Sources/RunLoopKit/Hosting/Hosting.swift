@@ -133,7 +133,7 @@ extension RunLoop {
     try checkOwner(call)
     endWhatWasLeft()
     let wait = ownHostedWait
-    if wait?.phase == .telling { throw .busy(call: call) }
+    if wait?.phase == .notifying { throw .busy(call: call) }
     let mode = try hostedMode(name, call)
     if let wait, wait.mode != mode { throw .hostedElsewhere(call: call, name, waitsIn: wait.mode.name) }
     return mode

@@ -6,7 +6,7 @@ extension RunLoop {
   @discardableResult
   func endLeftHostedWaits() -> Bool {
     var hasEnded = false
-    while let wait = ownHostedWait, wait.hasLeft, wait.phase != .telling {
+    while let wait = ownHostedWait, wait.hasLeft, wait.phase != .notifying {
       guard (try? endHostedWait()) != nil else { return true }
       hasEnded = true
     }
@@ -28,7 +28,7 @@ extension RunLoop {
     guard isInThisProcess else { return }
     endRuns(leftInCalloutThatEndsAt: place)
     guard innermostRun.isRunning else { return }
-    while endLeftTelling(seenFrom: place), ownHostedWait != nil {
+    while endNotificationIfLeft(seenFrom: place), ownHostedWait != nil {
       guard let end = try? endHostedWait() else { return }
       if end.isStopped { stop() }
     }
@@ -49,7 +49,7 @@ extension RunLoop {
   /// Removes a wait whose enclosing run is over. That run has put back the mode and the stop word.
   private func forgetHostedWait(_ wait: HostedWait) {
     wakes.keepForHost()
-    if wait.phase == .asleep { try? tellHosted(.afterWaiting, in: wait.mode) }
+    if wait.phase == .asleep { try? notifyHosted(.afterWaiting, in: wait.mode) }
     _ = removeLastHostedWait()
     _ = wakes.endHostedWait(wait.outerWakes, inside: innermostRun.isRunning ? innermostRun : nil)
   }
@@ -63,16 +63,16 @@ extension RunLoop {
   @inline(never)
   func endLeftHosting(seenFrom place: StackPlace) {
     _ = isInRun(seenFrom: place)
-    if endLeftTelling(seenFrom: place) { endLeftHostedWaits() }
+    if endNotificationIfLeft(seenFrom: place) { endLeftHostedWaits() }
   }
 
   /// Ends the notification of observers for the own wait, if the host's call that made it was left. The host may go on
   /// with the wait, or may have left from inside an observer. Returns false if the call is on the stack.
   @discardableResult
-  private func endLeftTelling(seenFrom place: StackPlace) -> Bool {
-    guard let wait = ownHostedWait, wait.phase == .telling, let telling = wait.telling else { return true }
-    guard place.sees(left: telling.place) else { return false }
-    endLeftNotification(telling, of: wait.mode)
+  private func endNotificationIfLeft(seenFrom place: StackPlace) -> Bool {
+    guard let wait = ownHostedWait, wait.phase == .notifying, let notification = wait.notification else { return true }
+    guard place.sees(left: notification.place) else { return false }
+    endLeftNotification(notification, of: wait.mode)
     setPhase(.open)
     return true
   }
@@ -82,7 +82,7 @@ extension RunLoop {
   @inline(never)
   func endHostedWaitsOfLeftRun() {
     while let wait = ownHostedWait {
-      if let telling = wait.telling { endLeftNotification(telling, of: wait.mode) }
+      if let notification = wait.notification { endLeftNotification(notification, of: wait.mode) }
       _ = removeLastHostedWait()
       _ = stops.endLeft(wait.stopAround)
       wakes.keepForHost()
@@ -91,15 +91,15 @@ extension RunLoop {
     }
   }
 
-  private func endLeftNotification(_ telling: Telling, of mode: ModePointer) {
-    if let index = owner.hosted?.waits.indices.last { owner.hosted?.waits[index].telling = nil }
+  private func endLeftNotification(_ notification: HostNotification, of mode: ModePointer) {
+    if let index = owner.hosted?.waits.indices.last { owner.hosted?.waits[index].notification = nil }
     let observers = lock.withLock {
-      owner.times.endLeft(behind: telling.timedCallouts)
-      callouts.endLeft(behind: telling.enclosingCallouts, telling.callout, on: self)
+      owner.times.endLeft(behind: notification.timedCallouts)
+      callouts.endLeft(behind: notification.enclosingCallouts, notification.callout, on: self)
       return mode.leftObservers(on: self)
     }
     for observer in observers { observer.isLeft() }
-    owner.scopes!.drain(to: telling.scope)  // as in `tellHosted`
+    owner.scopes!.drain(to: notification.scope)  // as in `notifyHosted`
     callouts.haveBeenLeft(on: self)
   }
 }

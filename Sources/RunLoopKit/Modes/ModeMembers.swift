@@ -121,7 +121,7 @@ extension ModePointer {
 
   /// A timer whose callout runs is armed when the callout ends.
   private func register(_ timer: RunLoop.Timer, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
-    let token = try timers.insert(timer, heardBy: ports.set, on: loop)
+    let token = try timers.insert(timer, watchedBy: ports.set, on: loop)
     counts.addTimer(1)
     let tolerance = loop.defaultTolerance
     if tolerance > 0, !timer.hasOwnTolerance, timer.schedule.tolerance == 0 {

@@ -29,14 +29,14 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
 
   /// Called when the queued block was released without having run.
   func lose() {
-    if ticket.lose() { tellOfLoss(nil) }
+    if ticket.lose() { reportLoss(nil) }
   }
 
   override func isLeft() {
-    if ticket.isLeft() { tellOfLoss(.blockLeft) }
+    if ticket.isLeft() { reportLoss(.blockLeft) }
   }
 
-  private func tellOfLoss(_ error: RunLoopError?) {
+  private func reportLoss(_ error: RunLoopError?) {
     guard let whenLost else { return }
     forget()
     whenLost(error)

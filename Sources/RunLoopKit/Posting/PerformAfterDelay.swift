@@ -47,7 +47,7 @@ extension RunLoop {
       target: target.map { ObjectIdentifier($0) })
     let turn = DelayedTurn(performed)
     let timer = timer(after: delay, tolerance, onlyHost: nil) { _ in turn.run() }
-    try schedule(performed, timer, modes, tellsDrop: onDrop != nil)
+    try schedule(performed, timer, modes, reportsDrop: onDrop != nil)
     return performed
   }
 
@@ -60,7 +60,7 @@ extension RunLoop {
   }
 
   fileprivate func schedule(
-    _ performed: DelayedPerform, _ timer: Timer, _ modes: NamedModes, tellsDrop: Bool
+    _ performed: DelayedPerform, _ timer: Timer, _ modes: NamedModes, reportsDrop: Bool
   ) throws {
     performed.wait(for: timer)
     let isListed = lock.withLock {
@@ -75,7 +75,7 @@ extension RunLoop {
     } catch {
       // One of the modes may have run the block meanwhile, or the block was dropped and `onDrop` called. Then it was
       // accepted, and the call must not throw.
-      if performed.refuse() || (!performed.hasBegun && !tellsDrop) { throw error }
+      if performed.refuse() || (!performed.hasBegun && !reportsDrop) { throw error }
     }
   }
 
@@ -125,7 +125,7 @@ extension RunLoop.Local {
     let timer = loop.timer(after: delay, tolerance, onlyHost: loop) { _ in
       withExtendedLifetime(target) { if turn.run() { block() } }
     }
-    try loop.schedule(performed, timer, RunLoop.NamedModes([mode]), tellsDrop: false)
+    try loop.schedule(performed, timer, RunLoop.NamedModes([mode]), reportsDrop: false)
     return performed
   }
 }

@@ -14,15 +14,16 @@ struct ModeTimers: ~Copyable {
   /// Adds a timer and returns its token. The first timer on a clock makes the heap, and the timerfd if a descriptor is
   /// free.
   @inline(__always)
-  mutating func insert(_ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
+  mutating func insert(_ timer: RunLoop.Timer, watchedBy set: PortSet?, on loop: RunLoop) throws(RunLoopError) -> UInt64
+  {
     if let first = row.first, first.isOn(timer.clock) { return try first.heap.insert(timer) }
-    return try insertBesides(timer, heardBy: set, on: loop)
+    return try insertBesides(timer, watchedBy: set, on: loop)
   }
 
   /// The rest of `insert`: for the first timer on its clock, or for a clock that is not the first of the row.
   @inline(never)
   private mutating func insertBesides(
-    _ timer: RunLoop.Timer, heardBy set: PortSet?, on loop: RunLoop
+    _ timer: RunLoop.Timer, watchedBy set: PortSet?, on loop: RunLoop
   ) throws(RunLoopError) -> UInt64 {
     try makeHeap(of: timer.clock, on: loop)
     // Without a timerfd the waits carry the date.

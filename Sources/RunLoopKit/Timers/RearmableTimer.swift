@@ -82,7 +82,7 @@ extension RunLoop.Timer {
   /// - Complexity: As for `rearm(after:)`.
   public func disarm() {
     guard isValid else { return }
-    change(.date(Time.forever, isToldOf: false))
+    change(.date(Time.forever, causesPass: false))
   }
 }
 

@@ -24,8 +24,8 @@ extension RunLoop {
 
     /// A change of the schedule, to be carried out under the lock of the loop that the timer is in.
     enum Change {
-      /// `isToldOf`: a sleeping loop makes a pass for the change itself (rule 18).
-      case date(UInt64, isToldOf: Bool)
+      /// `causesPass`: a sleeping loop makes a pass for the change itself (rule 18).
+      case date(UInt64, causesPass: Bool)
       /// From now on.
       case delay(UInt64)
       case tolerance(UInt64)
@@ -151,8 +151,8 @@ extension RunLoop {
     private func setDate<Date: ClockInstant>(_ date: Date?) {
       guard let date else { return disarm() }
       guard isValid else { return }
-      if clock == Date.clock { return change(.date(date.nanoseconds, isToldOf: true)) }
-      change(.date(convert(date.nanoseconds, from: Date.clock, to: clock), isToldOf: true))
+      if clock == Date.clock { return change(.date(date.nanoseconds, causesPass: true)) }
+      change(.date(convert(date.nanoseconds, from: Date.clock, to: clock), causesPass: true))
     }
 
     /// Converts a date by the clocks of the timer's loop, as they stand now. A timer in no loop uses the calling

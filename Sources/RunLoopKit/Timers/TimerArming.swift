@@ -6,7 +6,7 @@ extension RunLoop {
   func reschedule(_ timer: Timer, _ change: Timer.Change) -> Bool {
     let now = kernel.now(timer.clock)
     let isHere = lock.withLock { timer.reschedule(change, now: now, on: self) }
-    if isHere, case .date(_, isToldOf: true) = change, !isCurrent {  // rule 18
+    if isHere, case .date(_, causesPass: true) = change, !isCurrent {  // rule 18
       wakes.dateHasMoved()
     }
     return isHere
