@@ -17,11 +17,11 @@ extension RunLoop {
   /// that has it. If the source is invalidated before, the program must wait for the child itself [RLK-CHILD-8].
   ///
   /// Source: pidfd_open(2), waitid(2). Without pidfds (before Linux 5.3, if a filter forbids them, or if the
-  /// environment has `RUNLOOPKIT_NO_PIDFD`) the source learns of the end by SIGCHLD. All threads must block that signal
-  /// then, and the program must not ignore it (`RunLoop.Signal.block`; the mask rules of `SignalSource` apply); and the
-  /// process must be a child [RLK-EVENT-11, RLK-SIGNAL-20]. The source then knows a later process of the same number by
-  /// its start time (`/proc/PID/stat`); it mistakes only one that gets the number, because other code waits for the
-  /// child, between two system calls of `send` or of the loop.
+  /// environment has `RUNLOOPKIT_NO_PIDFD`) SIGCHLD notifies the source of the end. Then all threads must block that
+  /// signal, as for a `SignalSource` (`RunLoop.Signal.block`), the program must not ignore it, and the process must be
+  /// a child [RLK-EVENT-11, RLK-SIGNAL-20]. The source recognises a later process of the same number by its start time
+  /// (`/proc/PID/stat`). It mistakes that process for its own only if other code waits for the child, and the number is
+  /// used again, between two system calls of `send` or of the loop.
   public final class ChildSource: EventSource, EventService, @unchecked Sendable {
     /// What becomes of the child when the source is invalidated.
     public enum Ownership: Sendable {

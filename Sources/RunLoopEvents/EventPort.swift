@@ -21,7 +21,7 @@ struct EventPort: Sendable {
     }
   }
 
-  /// While the port is held.
+  /// The descriptor that `init` took over. Use it while the port is held.
   var inner: Int32 { port.inner }
 
   /// Makes the port ready, or not ready. Call it while the port is held, and only for a change.

@@ -12,7 +12,7 @@ extension RunLoop {
   ///
   /// If the target is deleted, or its file system unmounted, the watch delivers `.ended` last and is invalid then
   /// [RLK-WATCH-2, RLK-WATCH-12]. If more happens than the system keeps (`fs.inotify.max_queued_events`), the watch
-  /// delivers `.overflow` in place of what was lost: look at the files again [RLK-WATCH-5]. `.ended` is never lost
+  /// delivers `.overflow` in place of what was lost: read the files again [RLK-WATCH-5]. `.ended` is never lost
   /// [RLK-WATCH-13].
   ///
   /// The watches that are created for a loop, by its methods or on its thread, share one inotify instance while there

@@ -71,11 +71,11 @@ extension RunLoop.FileWatch.Event {
     /// The watched file or folder itself got another name or place. It is still watched.
     public static let targetMoved = Kinds(rawValue: 0x800)
 
-    /// What changes a folder's list of entries, or their contents, and what befalls the target [RLK-WATCH-18].
+    /// Events that change a folder's list of entries or their contents, and those of the target itself [RLK-WATCH-18].
     ///
-    /// The kernel reports each write to an open file as `.modified`, and may unite equal events that follow each other.
-    /// To be called once for each file, after a writer has closed it, choose `.closedAfterWriting` without `.modified`.
-    /// The kernel does not report what is written to a mapping (mmap(2)).
+    /// The kernel reports each write to an open file as `.modified`, and may coalesce equal events that follow each
+    /// other. To be called once for each file, after a writer has closed it, choose `.closedAfterWriting` without
+    /// `.modified`. The kernel does not report what is written to a mapping (mmap(2)).
     public static let changes: Kinds = [
       .created, .deleted, .modified, .closedAfterWriting, .movedAway, .movedHere, .targetDeleted, .targetMoved,
     ]

@@ -72,7 +72,7 @@ extension RunLoop {
 }
 
 extension RunLoop.Signal {
-  /// Blocks signals in the calling thread, and so in all threads that it creates later. Nothing unblocks them.
+  /// Blocks signals in the calling thread, and so in all threads that it creates later. RunLoopKit never unblocks them.
   ///
   /// Signals that a signal source receives must be blocked in every thread, so call this first in `main`. A program
   /// that is started by fork(2) and exec(3) inherits the mask; `RunLoop.ChildSource.spawn` starts one with an empty

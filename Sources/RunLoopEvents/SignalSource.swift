@@ -30,8 +30,8 @@ extension RunLoop {
   ///
   /// **What is delivered.** Real-time signals queue with their values, lower numbers first [RLK-SIGNAL-9]. Pending
   /// standard signals coalesce [RLK-SIGNAL-2]. A blocked signal that is pending when the source is created is
-  /// delivered; what is undelivered when the source is invalidated is not. A signal that is sent to one thread reaches
-  /// the loop of that thread only. Source: signalfd(2); libdispatch's signal source.
+  /// delivered. Signals that are undelivered when the source is invalidated are dropped. A signal that is sent to one
+  /// thread reaches the loop of that thread only. Source: signalfd(2); libdispatch's signal source.
   ///
   /// A source reads a signal only when it is about to be called. So real-time signals wait in the kernel, and each is
   /// delivered, in the same time however many wait. When the kernel keeps no more (`RLIMIT_SIGPENDING`), sigqueue(3)

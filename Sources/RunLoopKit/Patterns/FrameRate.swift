@@ -1,6 +1,6 @@
 extension RunLoop {
-  /// A number of frames in a duration, such as 60 in a second, or 30,000 in 1,001 seconds. The rate is exact: no
-  /// duration of a single frame is rounded.
+  /// A number of frames in a duration, such as 60 in a second, or 30,000 in 1,001 seconds. The rate is exact: the
+  /// duration of a single frame is never rounded.
   public struct FrameRate: Hashable, Sendable, CustomStringConvertible {
     /// The number of frames in `duration`: 1 to 1,000,000,000.
     public let frames: Int

@@ -49,8 +49,8 @@ package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
   /// Has the next caller start another thread: this one takes no more work, though it may still run. Under the lock.
   package func forget(_ old: RunLoop.Thread) { if latest?.thread === old { latest = nil } }
 
-  /// Starts a thread with the system's kernel table, which blocks all signals except those that report a fault in the
-  /// thread.
+  /// Starts a thread that has the system's kernel table, and that blocks all signals except those that report a fault
+  /// in the thread.
   private func start(_ thread: RunLoop.Thread) throws {
     var (all, before) = (sigset_t(), sigset_t())
     sigfillset(&all)
