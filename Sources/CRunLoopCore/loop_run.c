@@ -97,7 +97,7 @@ static bool limits_wait(rlc_loop *loop, uint64_t wake_at_ns, uint64_t *deadline_
     return true;
 }
 
-/** Makes the kernel end the sleep for the first timer. 1 or -errno. Not inlined, which spares registers in the usual wait. */
+/** Makes the kernel end the sleep for the first timer. 1 or -errno. Not inlined: spares registers in the usual wait. */
 __attribute__((noinline)) static int tell_kernel(rlc_loop *loop, uint64_t *deadline_ns) {
     uint64_t wake_at_ns = rlc_timer_heap_wake_at(loop->heap); /* moves the first timer to the front */
     rlc_loop_note_timers(loop);

@@ -1,11 +1,12 @@
 /**
  * <crunloop/adapters/dispatch_guest.h>: the main dispatch queue of libdispatch inside an rlc_loop. With it the loop
- * serves Swift's main actor, also where the loop itself is in another library's, by any adapter beside this one.
+ * serves Swift's main actor, even if another adapter has put the loop into another library's loop.
  *
- * One loop of a process has the guest. A loop of the Swift module on the main thread serves the queue without one.
+ * Only one loop of a process can have the guest. A loop of the Swift module on the main thread serves the queue without
+ * it.
  *
- * A function of the queue may run the rlc_loop, or its host: what is queued meanwhile waits until it has returned, and
- * ends no sleep. The header needs none of libdispatch's.
+ * A function of the queue may run the rlc_loop, or its host. Functions that are queued meanwhile wait until it has
+ * returned, and end no sleep. The header needs no header of libdispatch.
  */
 #ifndef CRUNLOOP_ADAPTERS_DISPATCH_GUEST_H
 #define CRUNLOOP_ADAPTERS_DISPATCH_GUEST_H
@@ -18,8 +19,8 @@
 RLC_BEGIN_DECLS
 
 /**
- * Runs what was queued at the time of the call. The callout of the watch. If epoll has refused the handle, or has not
- * taken it back after a run inside this callout, the next pass tries again, unless the handle was closed.
+ * Runs the functions that are queued at the time of the call. It is the callout of the watch. If epoll has refused the
+ * handle, at first or after a run inside this callout, the next pass tries again, unless the handle was closed.
  *
  * @param loop    The loop.
  * @param watch   The watch of the queue's handle.
@@ -37,12 +38,12 @@ static inline void rlc_dispatch_guest_serve(rlc_loop *loop, rlc_watch *watch, ui
 }
 
 /**
- * Lets a loop serve the main dispatch queue. The loop is not finished as long as the guest is attached. While epoll
- * refuses the handle (ENOSPC, ENOMEM), the loop does not sleep, and tries again in each pass.
+ * Lets a loop serve the main dispatch queue. The loop is not finished while the guest is attached. While epoll refuses
+ * the handle (ENOSPC, ENOMEM), the loop does not sleep, and tries again in each pass.
  *
  * @param loop      The loop.
- * @param ret_guest The watch of the queue's handle; the caller ends it by rlc_watch_remove, also in a
- *                  function of the queue, or with the loop.
+ * @param ret_guest The watch of the queue's handle; the caller ends it by rlc_watch_remove, also in a function of the
+ *                  queue; or it ends with the loop.
  * @return 0; -ENOSYS (the process has no libdispatch), -EPERM (this is not the main thread); as rlc_main_queue_fd and
  *         rlc_loop_add_watch. If it fails, nothing was attached.
  *

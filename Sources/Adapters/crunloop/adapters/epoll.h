@@ -1,10 +1,10 @@
 /**
  * <crunloop/adapters/epoll.h>: an rlc_loop inside a program that waits by epoll(7).
  *
- * The program calls rlc_epoll_wait in place of epoll_wait(2), and gets its own events from it; the loop's callouts run
- * inside. The descriptor is registered one-shot, and armed again before the next sleep: it is reported as long as it is
- * readable, and a program that waits by epoll_wait(2) for a while gets one event of the loop and does not spin. Such a
- * program hands what epoll_wait(2) returned to rlc_epoll_take, or the loop stays disarmed.
+ * The program calls rlc_epoll_wait in place of epoll_wait(2), which returns the program's own events and makes the
+ * loop's callouts. The adapter registers the descriptor one-shot, and arms it again before the next sleep. So epoll
+ * reports it while it is readable, and a program that waits by epoll_wait(2) for a while gets one event of the loop and
+ * does not spin. Such a program must hand the result of epoll_wait(2) to rlc_epoll_take, or the loop stays disarmed.
  */
 #ifndef CRUNLOOP_ADAPTERS_EPOLL_H
 #define CRUNLOOP_ADAPTERS_EPOLL_H
@@ -46,11 +46,11 @@ static inline int rlc_epoll_arm(rlc_epoll_host *host, int operation) {
  * Adds a loop to an epoll set.
  *
  * @param loop     The loop; the caller destroys it after rlc_epoll_detach.
- * @param epoll_fd The set, which the caller owns. The event of the loop carries the host as `data.ptr`, which the
- *                 caller gives to none of its own.
+ * @param epoll_fd The set, which the caller owns. The loop's event has the host as `data.ptr`; no event of the caller
+ *                 may have that.
  * @param ret_host The host; the caller ends it by rlc_epoll_detach.
- * @return 0; -ENOMEM; -errno of epoll_ctl(2), such as -EBADF, -EINVAL (no epoll set), -EEXIST (the loop is in it) or
- *         -ENOSPC.
+ * @return 0; -ENOMEM; -errno of epoll_ctl(2), such as -EBADF, -EINVAL (no epoll set), -EEXIST (the loop is in the set)
+ *         or -ENOSPC.
  *
  * Thread: [loop].  Cost: one allocation, one system call.
  */
@@ -91,19 +91,18 @@ static inline int rlc_epoll_take(rlc_epoll_host *host, struct epoll_event *event
 }
 
 /**
- * Waits as epoll_wait(2) for events of the set, and makes at most one pass of the loop. It returns when
- * the program has an event, when the loop has made a pass, or at the timeout.
+ * Waits for events of the set, as epoll_wait(2) does, and makes at most one pass of the loop. It returns when the
+ * program has an event, when the loop has made a pass, or at the timeout.
  *
  * @param host       The host. A callout may detach it, or wait for it.
- * @param events     Receives the events of the program, which it owns; the loop's event is left out.
+ * @param events     Receives the events of the program, without the loop's event. The program owns the array.
  * @param capacity   The number of events for which there is room, at least 1.
  * @param timeout_ms Milliseconds; 0: does not wait; -1: no limit.
  * @return The number of events of the program, 0 also if the loop has made a pass, or a hook has detached the host;
- *         -EINTR or another -errno of epoll_wait(2); what rlc_loop_prepare or rlc_loop_dispatch have failed with. If a
- *         pass fails beside events of the program, the call returns these, and the next one the error.
+ *         -EINTR or another -errno of epoll_wait(2), or of rlc_loop_prepare or rlc_loop_dispatch. If a pass fails while
+ *         the program has events, the call returns these, and the next call returns the error.
  *
- * Thread: [loop].  Blocks.  Cost: one system call more than epoll_wait(2) after each event of the loop, beside the
- * pass.
+ * Thread: [loop].  Blocks.  Cost: the pass, and after each event of the loop one system call more than epoll_wait(2).
  */
 static inline int rlc_epoll_wait(rlc_epoll_host *host, struct epoll_event *events, int capacity, int timeout_ms) {
     bool has_work = rlc_hosted_prepare(&host->hosted);
@@ -134,10 +133,10 @@ static inline int rlc_epoll_wait(rlc_epoll_host *host, struct epoll_event *event
 }
 
 /**
- * Takes the loop out of the set; in a child of fork(2) the set is the parent's, and stays what it is. The loop lives
- * on, and can be attached again.
+ * Takes the loop out of the set; in a child of fork(2), which shares the set with the parent, leaves the set unchanged.
+ * The loop continues to exist, and can be attached again.
  *
- * @param host The host, also from a callout of the loop; NULL is allowed. The pointer is invalid afterwards.
+ * @param host The host; NULL is allowed. The pointer is invalid afterwards. A callout of the loop may make the call.
  *
  * Thread: [loop].  Cost: one system call.
  */

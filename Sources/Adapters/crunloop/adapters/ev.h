@@ -2,8 +2,7 @@
  * <crunloop/adapters/ev.h>: an rlc_loop inside a struct ev_loop of libev. Needs libev 4, with EV_MULTIPLICITY, as
  * distributions build it.
  *
- * ev_run may be called inside callouts of the loop. The adapter keeps ev_run from returning until it is
- * detached.
+ * Callouts of the loop may call ev_run. The adapter keeps ev_run from returning until it is detached.
  */
 #ifndef CRUNLOOP_ADAPTERS_EV_H
 #define CRUNLOOP_ADAPTERS_EV_H
@@ -13,7 +12,7 @@
 
 RLC_BEGIN_DECLS
 
-/** A loop in a struct ev_loop. Who attaches it owns it, and ends it by rlc_ev_detach. */
+/** A loop in a struct ev_loop. The caller that attaches it ends it by rlc_ev_detach. */
 typedef struct rlc_ev_host {
     rlc_hosted hosted;
     struct ev_loop *ev;
@@ -36,7 +35,8 @@ static inline void rlc_ev_dispatch(rlc_ev_host *host) {
 }
 
 /**
- * The callback of the descriptor. If there is work, the one of `check` makes the pass of this iteration.
+ * The callback of the descriptor. Makes one pass; if there is work, the callback of `check` makes the pass of this
+ * iteration.
  *
  * @param ev     libev's loop.
  * @param io     The watcher.
@@ -65,12 +65,12 @@ static inline void rlc_ev_check(struct ev_loop *ev, ev_check *check, int events)
     rlc_ev_host *host = (rlc_ev_host *)check->data;
     if (!host->hosted.has_work)
         return;
-    ev_clear_pending(host->ev, &host->io); /* one pass an iteration: epoll reports the descriptor again */
+    ev_clear_pending(host->ev, &host->io); /* only one pass in an iteration: epoll reports the descriptor again */
     rlc_ev_dispatch(host);
 }
 
 /**
- * The callback of `idle`. Nothing: that the watcher is active is enough.
+ * The callback of `idle`. Does nothing: an active watcher suffices.
  *
  * @param ev     libev's loop.
  * @param idle   The watcher.
@@ -137,17 +137,20 @@ static inline int rlc_ev_attach(rlc_loop *loop, struct ev_loop *ev, rlc_ev_host 
     ev_io_start(ev, &host->io);
     ev_prepare_start(ev, &host->prepare);
     ev_check_start(ev, &host->check);
-    /* Attached by what an iteration calls before its sleep, the loop is prepared in the next one. */
+    /*
+     * If a callback of the present iteration attaches the loop, this iteration may have made its preparations. This
+     * ends its sleep, and the next iteration prepares the loop.
+     */
     ev_idle_start(ev, &host->idle);
     *ret_host = host;
     return 0;
 }
 
 /**
- * Tells whether the loop has failed: it is not served any more then.
+ * Tells whether the loop has failed: then the host does not serve it any more.
  *
  * @param host From rlc_ev_attach.
- * @return 0, or what rlc_loop_prepare or rlc_loop_dispatch have failed with, such as -ECHILD.
+ * @return 0, or the -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD.
  *
  * Thread: [loop].
  */
@@ -156,9 +159,10 @@ static inline int rlc_ev_status(const rlc_ev_host *host) {
 }
 
 /**
- * Removes a loop from its struct ev_loop. The loop lives on, and can be attached again.
+ * Removes a loop from its struct ev_loop. The loop continues to exist, and can be attached again.
  *
- * @param host From rlc_ev_attach, also from a callout of the loop; NULL is allowed. The pointer is invalid afterwards.
+ * @param host From rlc_ev_attach; NULL is allowed. The pointer is invalid afterwards. A callout of the loop may make
+ *             the call.
  *
  * Thread: [loop].
  */

@@ -1,13 +1,13 @@
 /**
  * <crunloop/adapters/glib.h>: an rlc_loop as a GSource, for programs with a GMainLoop, GTK among them. Needs GLib 2.36.
  *
- * The source may recurse: a callout of the loop may run a GMainLoop, which serves the loop too; not a prepare callout
- * of a hook, since GLib refuses to iterate inside of its own preparation. An exception or longjmp(3) must not leave
- * such a callout, either: GLib would go on to refuse.
+ * The source may recurse: a callout of the loop may run a GMainLoop, which serves the loop too. A prepare callout of a
+ * hook may not, since GLib refuses to iterate inside of its own preparation. Nor may an exception or longjmp(3) leave
+ * such a callout: GLib would refuse from then on.
  *
- * GLib keeps the list of the dispatch that an exception or longjmp(3) leaves, and takes it for that of the dispatch
- * around it: it ends the process there. The adapter empties the list if that is its own dispatch. A callback of the
- * program that catches what leaves a dispatch in it calls g_main_context_prepare before it returns.
+ * If an exception or longjmp(3) leaves a dispatch, GLib keeps its list, and later takes it for the list of the dispatch
+ * around it: there it ends the process. The adapter empties the list if the outer dispatch is its own. A callback of
+ * the program that catches such an exception must call g_main_context_prepare before it returns.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_H
 #define CRUNLOOP_ADAPTERS_GLIB_H
@@ -19,7 +19,7 @@ RLC_BEGIN_DECLS
 
 /** The source of a loop. GLib owns it by its references. */
 typedef struct rlc_glib_source {
-    GSource source; /**< First, so that it is the source. */
+    GSource source; /**< First, so that a pointer to it is a pointer to this. */
     rlc_hosted hosted;
     gpointer descriptor;
     bool is_preparing; /**< GLib prepares it now, and cannot be iterated. */
@@ -29,7 +29,7 @@ typedef struct rlc_glib_source {
  * GSourceFuncs.prepare.
  *
  * @param source         The source.
- * @param ret_timeout_ms Milliseconds: no limit.
+ * @param ret_timeout_ms Receives -1: no limit.
  * @return TRUE: there is work.
  *
  * Thread: [loop].
@@ -58,7 +58,7 @@ static inline gboolean rlc_glib_check(GSource *source) {
 }
 
 /**
- * Empties the list of what GLib dispatches. The sources in it are found ready again by the next iteration.
+ * Empties the list of sources that GLib dispatches. The next iteration finds these sources ready again.
  *
  * @param context The context, which is in a dispatch.
  *
@@ -84,19 +84,18 @@ static inline gboolean rlc_glib_dispatch(GSource *source, GSourceFunc callback, 
     rlc_hosted *hosted = &((rlc_glib_source *)source)->hosted;
     GMainContext *context = g_source_get_context(source);
     gint depth = g_main_depth();
-    (void)rlc_hosted_dispatch(hosted); /* GLib holds a reference meanwhile */
+    (void)rlc_hosted_dispatch(hosted); /* GLib holds a reference in the meantime */
     if (g_main_depth() > depth)        /* a dispatch in a callout was left */
         rlc_glib_forget_dispatches(context);
     return hosted->status == 0;
 }
 
 /**
- * Adds a loop to a context. Its priority is G_PRIORITY_DEFAULT, until g_source_set_priority.
+ * Adds a loop to a context. The priority of the source is G_PRIORITY_DEFAULT, until g_source_set_priority.
  *
  * @param loop    The loop; the caller destroys it after rlc_glib_detach.
- * @param context The context, of which GLib counts the references; NULL: the default one. The loop's thread iterates
- *                it.
- * @return The source; the caller owns a reference, which it gives up by rlc_glib_detach. Never NULL: GLib ends the
+ * @param context The context, which GLib retains; NULL: the default one. The loop's thread iterates it.
+ * @return The source; the caller owns a reference, which it releases by rlc_glib_detach. Never NULL: GLib ends the
  *         process if there is no memory.
  *
  * Thread: [loop].
@@ -113,10 +112,10 @@ static inline GSource *rlc_glib_attach(rlc_loop *loop, GMainContext *context) {
 }
 
 /**
- * Tells whether the loop has failed: the source is removed from its context then.
+ * Tells whether the loop has failed: then the source is removed from its context.
  *
  * @param source From rlc_glib_attach.
- * @return 0, or what rlc_loop_prepare or rlc_loop_dispatch have failed with, such as -ECHILD.
+ * @return 0, or the -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD.
  *
  * Thread: [loop].
  */
@@ -125,9 +124,10 @@ static inline int rlc_glib_status(const GSource *source) {
 }
 
 /**
- * Removes a loop from its context, and gives up the caller's reference. The loop lives on, and can be attached again.
+ * Removes a loop from its context, and releases the caller's reference. The loop continues to exist, and can be
+ * attached again.
  *
- * @param source From rlc_glib_attach, also from a callout of the loop; NULL is allowed.
+ * @param source From rlc_glib_attach; NULL is allowed. A callout of the loop may make the call.
  *
  * Thread: [loop].
  */

@@ -1,14 +1,14 @@
 /**
- * <crunloop/adapters/glib_guest.h>: a GMainContext inside an rlc_loop: what GLib's sources wait for ends the sleep of
- * the loop, and each pass dispatches those that are ready, by their priorities. The reverse of glib.h. Needs GLib 2.36.
+ * <crunloop/adapters/glib_guest.h>: a GMainContext inside an rlc_loop, the reverse of glib.h. The events of GLib's
+ * sources end the sleep of the loop, and each pass dispatches the ready sources by their priorities. Needs GLib 2.36.
  *
- * GLib's descriptors are in an epoll set of the guest's own (glib_guest_set.h), and its timeouts, in milliseconds, are
- * one timer of the loop.
+ * The guest has GLib's descriptors in an epoll set of its own (glib_guest_set.h), and one timer of the loop for GLib's
+ * timeouts, which are in milliseconds.
  *
- * The guest owns the context for its thread as long as it is attached, as a running GMainLoop does: a source that
- * another thread attaches wakes the loop, and no other thread can iterate the context. A callout of a source may run
- * the rlc_loop or a GMainLoop of the context; both serve the sources that may recurse. The GMainLoop does not serve the
- * rlc_loop meanwhile.
+ * While the guest is attached, it owns the context for its thread, as a running GMainLoop does: a source that another
+ * thread attaches wakes the loop, and no other thread can iterate the context. A callout of a source may run the
+ * rlc_loop or a GMainLoop of the context; both serve the sources that may recurse. The GMainLoop does not serve the
+ * rlc_loop.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_GUEST_H
 #define CRUNLOOP_ADAPTERS_GLIB_GUEST_H
@@ -20,7 +20,7 @@ RLC_BEGIN_DECLS
 /* ---- before the poll ---- */
 
 /**
- * Notes that a timeout has ended. The timer callout; the check that follows serves the source.
+ * Notes that a timeout has ended. It is the timer callout; the check that follows serves the source.
  *
  * @param loop        The loop.
  * @param timer       The timer.
@@ -35,8 +35,8 @@ static inline void rlc_glib_guest_note_timeout(rlc_loop *loop, rlc_timer *timer,
 }
 
 /**
- * Arms the timer for GLib's timeout. A date that is less than a millisecond, GLib's unit, from the one that is armed
- * moves nothing: the timerfd is not set before each sleep.
+ * Arms the timer for GLib's timeout. A date that is less than a millisecond, GLib's unit, from the armed date changes
+ * nothing, so that the loop does not set the timerfd before each sleep.
  *
  * @param guest      The guest.
  * @param timeout_ms Milliseconds; 0: there is work; -1: none.
@@ -58,10 +58,10 @@ static inline void rlc_glib_guest_set_timeout(rlc_glib_guest *guest, gint timeou
 }
 
 /**
- * GSourceFuncs.prepare of the counter: an iteration begins.
+ * GSourceFuncs.prepare of the counter: counts an iteration, which begins.
  *
  * @param source     The counter.
- * @param timeout_ms Receives -1: it ends no sleep.
+ * @param timeout_ms Receives -1: the counter ends no sleep.
  * @return FALSE: it is never ready.
  *
  * Thread: [loop].
@@ -89,7 +89,7 @@ static inline gboolean rlc_glib_guest_never(GSource *source, GSourceFunc callbac
 }
 
 /**
- * Attaches the counter, before all other sources: also if one of these is ready, it is prepared.
+ * Attaches the counter before all other sources, so that GLib prepares it even if one of these is ready.
  *
  * @param guest The guest.
  *
@@ -132,7 +132,7 @@ static inline int rlc_glib_guest_reserve(rlc_glib_guest *guest, gint count) {
 /**
  * Takes a guest out of its loop.
  *
- * @param guest The guest; one that is out of it already stays as it is.
+ * @param guest The guest; no effect if it is out of the loop already.
  *
  * Thread: [loop].  Cost: two system calls.
  */
@@ -154,7 +154,7 @@ static inline void rlc_glib_guest_leave_loop(rlc_glib_guest *guest) {
 }
 
 /**
- * Frees a guest, and gives the context up.
+ * Frees a guest, and releases its context.
  *
  * @param guest The guest, which is out of its loop; none of its calls is on the stack.
  *
@@ -187,7 +187,7 @@ static inline void rlc_glib_guest_end_call(rlc_glib_guest *guest, volatile uintp
 /* ---- around the poll ---- */
 
 /**
- * Asks GLib which descriptors it waits for, and until when.
+ * Queries the descriptors that GLib waits for, and its timeout.
  *
  * @param guest      The guest.
  * @param timeout_ms Receives the milliseconds; -1: no limit.
@@ -209,7 +209,7 @@ static inline int rlc_glib_guest_query(rlc_glib_guest *guest, gint *timeout_ms) 
 }
 
 /**
- * Asks GLib what it waits for, and lets the loop wait for it. The prepare callout of the hook.
+ * Makes the loop wait for what GLib waits for. It is the prepare callout of the hook.
  *
  * @param loop    The loop.
  * @param hook    The hook.
@@ -223,7 +223,7 @@ static inline RLC_HOLDS_MARK void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hoo
     gint timeout_ms = -1;
     volatile uintptr_t mark;
     (void)rlc_stack_begin_call(&guest->calls, &mark, RLC_STACK_HERE);
-    (void)g_main_context_prepare(guest->context, &guest->priority); /* it says so by a timeout of 0, too */
+    (void)g_main_context_prepare(guest->context, &guest->priority); /* ready sources show as a timeout of 0 */
     guest->prepared_with = guest->iterations;
     if (!guest->is_detached)
         guest->status = rlc_glib_guest_query(guest, &timeout_ms);
@@ -235,8 +235,8 @@ static inline RLC_HOLDS_MARK void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hoo
 }
 
 /**
- * Dispatches what is ready. The check callout of the hook. If a callout of the pass has iterated the context, what GLib
- * told before is out of date, and the next pass asks again.
+ * Dispatches the ready sources. It is the check callout of the hook. If a callout of the pass has iterated the context,
+ * the result of the query is out of date, and the next pass queries again.
  *
  * @param loop    The loop.
  * @param hook    The hook.
@@ -262,10 +262,10 @@ static inline RLC_HOLDS_MARK void rlc_glib_guest_check(rlc_loop *loop, rlc_hook 
 /* ---- attaching ---- */
 
 /**
- * Begins: makes all that a guest needs.
+ * Makes all that a guest needs in its loop.
  *
  * @param guest The guest, with its loop and context.
- * @return 0; -errno: rlc_glib_guest_leave_loop takes back what there is.
+ * @return 0; -errno: then rlc_glib_guest_leave_loop removes what was made.
  *
  * Thread: [loop].
  */
@@ -280,13 +280,13 @@ static inline int rlc_glib_guest_enter_loop(rlc_glib_guest *guest) {
 }
 
 /**
- * Lets a loop serve a context. The loop is not finished as long as the guest is attached.
+ * Lets a loop serve a context. The loop is not finished while the guest is attached.
  *
  * @param loop      The loop; the caller destroys it after rlc_glib_guest_detach.
- * @param context   The context, of which the guest holds a reference; NULL: the default one.
+ * @param context   The context, which the guest retains; NULL: the default one.
  * @param ret_guest The guest; the caller ends it by rlc_glib_guest_detach.
  * @return 0; -EBUSY (another thread owns the context), -ENOMEM, -ECHILD; as rlc_loop_add_watch for the first one;
- *         -errno of epoll_create1(2). If it fails, nothing was attached.
+ *         -errno of epoll_create1(2). If it fails, nothing is attached.
  *
  * Thread: [loop].  Cost: four system calls. From then on each pass costs one for each descriptor of the context, and
  * one more if one of them is ready.
@@ -328,12 +328,13 @@ static inline int rlc_glib_guest_status(const rlc_glib_guest *guest) {
 }
 
 /**
- * Takes a context out of its loop. Its sources stay what they are, and any thread may iterate it afterwards; from a
- * callout of one of its sources: after that callout.
+ * Takes a context out of its loop. Its sources do not change. Afterwards any thread may iterate it; if a callout of one
+ * of its sources makes the call, after that callout.
  *
  * @param guest The guest; NULL is allowed. The pointer is invalid afterwards.
  *
- * Thread: [loop].  Cost: three system calls. In a child of fork(2) it leaves the parent's alone.
+ * Thread: [loop].  Cost: three system calls. In a child of fork(2) it changes nothing that the child shares with the
+ * parent.
  */
 static inline void rlc_glib_guest_detach(rlc_glib_guest *guest) {
     if (guest == NULL)

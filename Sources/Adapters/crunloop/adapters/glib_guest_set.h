@@ -1,6 +1,6 @@
 /**
- * <crunloop/adapters/glib_guest_set.h>: the descriptors of a GMainContext in an rlc_loop, for glib_guest.h, which
- * includes it: an epoll set of their own, which the loop watches. When it says that one is ready, GLib polls them by
+ * <crunloop/adapters/glib_guest_set.h>: the descriptors of a GMainContext in an rlc_loop; glib_guest.h includes it. The
+ * descriptors are in an epoll set, which the loop watches. When the set is readable, the guest polls the descriptors by
  * the context's poll function, without waiting.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_GUEST_SET_H
@@ -18,36 +18,36 @@
 
 RLC_BEGIN_DECLS
 
-/** A context in a loop. Who attaches it ends it by rlc_glib_guest_detach. */
+/** A context in a loop. The caller that attaches it ends it by rlc_glib_guest_detach. */
 typedef struct rlc_glib_guest {
     rlc_loop *loop;
     GMainContext *context;
     rlc_hook *hook;
-    rlc_watch *watch; /**< Of the set; or NULL, while the set is made anew. */
+    rlc_watch *watch; /**< Watches the set; NULL while the set is made anew. */
     rlc_timer *timer;
-    uint64_t wake_at_ns; /**< For which the timer is armed. */
-    GPollFD *polls;      /**< As GLib told them last, by their descriptors. */
-    GPollFD *members;    /**< As they are in the set, by their descriptors. */
+    uint64_t wake_at_ns; /**< The date of the timer. */
+    GPollFD *polls;      /**< GLib's last descriptors, sorted. */
+    GPollFD *members;    /**< The descriptors in the set, sorted. */
     gint room, count, member_count;
-    GSource *counter;       /**< Prepared in each iteration of the context, whoever makes it. */
-    uint64_t iterations;    /**< So many were begun. */
-    uint64_t prepared_with; /**< The one of the hook's last preparation. */
-    gint priority;          /**< Of the sources that this pass dispatches. */
+    GSource *counter;       /**< GLib prepares it in each iteration of the context. */
+    uint64_t iterations;    /**< The number of iterations that have begun. */
+    uint64_t prepared_with; /**< The iteration of the hook's last preparation. */
+    gint priority;          /**< The priority of the sources that this pass dispatches. */
     int set_fd;
-    int status;         /**< 0, or the -errno with which the guest has failed. The loop does not serve it any more. */
-    uintptr_t calls;    /**< Those of the hook on the stack, as <crunloop/adapters/on_stack.h> notes them. */
+    int status;         /**< 0, or the -errno with which the guest failed. Then the loop does not serve it. */
+    uintptr_t calls;    /**< Calls of the hook on the stack, as <crunloop/adapters/on_stack.h> notes them. */
     bool has_ready;     /**< The loop has found the set readable. */
-    bool has_unwatched; /**< One of the descriptors is always ready, and epoll takes none such; or not the set. */
+    bool has_unwatched; /**< epoll refuses the set, or a descriptor, which then is always ready. */
     bool is_detached;
 } rlc_glib_guest;
 
 /**
- * Notes that a descriptor is ready. The watch callout of the set.
+ * Notes that a descriptor is ready. It is the callout of the set's watch.
  *
  * @param loop    The loop.
  * @param watch   The watch.
- * @param ready   RLC_READABLE; RLC_ERROR: epoll does not watch the set. GLib polls in this pass, and the next one tries
- *                again.
+ * @param ready   RLC_READABLE; RLC_ERROR: epoll does not watch the set. Then the guest polls in this pass, and the next
+ *                pass tries again.
  * @param context The guest.
  *
  * Thread: [loop].
@@ -60,14 +60,14 @@ static inline void rlc_glib_guest_note_ready(rlc_loop *loop, rlc_watch *watch, u
         return;
     }
     guest->has_unwatched = true;
-    (void)rlc_watch_set_interest(watch, RLC_READABLE); /* 0: it is a live watch */
+    (void)rlc_watch_set_interest(watch, RLC_READABLE); /* cannot fail: the watch exists */
 }
 
 /**
- * Makes the set anew, without members.
+ * Makes a new set, without members.
  *
  * @param guest The guest.
- * @return 0; -errno of epoll_create1(2) or rlc_loop_add_watch: there is no set then.
+ * @return 0; -errno of epoll_create1(2) or rlc_loop_add_watch: then there is no set.
  *
  * Thread: [loop].  Cost: two system calls, and those of the watch.
  */
@@ -85,19 +85,19 @@ static inline int rlc_glib_guest_open_set(rlc_glib_guest *guest) {
 }
 
 /**
- * Puts a descriptor into the set, or makes sure that it is still there: one that was closed since is not, also if its
- * number belongs to another file by now.
+ * Puts a descriptor into the set, or makes sure that it still is in the set. It is not if it was closed since, even if
+ * its number belongs to another file by now.
  *
  * @param guest     The guest.
- * @param entry     What GLib waits for.
- * @param is_member Whether it was put in before.
- * @return 0, also for one that epoll does not take; -ENOMEM or -ENOSPC.
+ * @param entry     The descriptor and its events, as GLib waits for them.
+ * @param is_member True if it was put in before.
+ * @return 0, also for a descriptor that epoll refuses; -ENOMEM or -ENOSPC.
  *
- * Thread: [loop].  Cost: one system call, two if the number is another file's.
+ * Thread: [loop].  Cost: one system call, two if the number belongs to another file.
  */
 static inline int rlc_glib_guest_enroll(rlc_glib_guest *guest, const GPollFD *entry, bool is_member) {
     if (entry->fd < 0)
-        return 0; /* poll(2) looks at none such, either */
+        return 0; /* poll(2) ignores negative numbers too */
     struct epoll_event event;
     event.events = entry->events; /* the bits of poll(2), which are those of epoll(7) */
     event.data.fd = entry->fd;
@@ -108,17 +108,17 @@ static inline int rlc_glib_guest_enroll(rlc_glib_guest *guest, const GPollFD *en
         return 0;
     if (errno == ENOMEM || errno == ENOSPC)
         return -errno;
-    guest->has_unwatched = true; /* a regular file, or a closed number: poll(2) calls both ready */
+    guest->has_unwatched = true; /* a regular file, or a closed number: poll(2) reports both as ready */
     return 0;
 }
 
 /**
- * Makes the set what GLib waits for.
+ * Makes the set contain what GLib waits for.
  *
  * @param guest The guest, with the new `polls`.
  * @return 0; -ENOMEM or -ENOSPC of epoll_ctl(2).
  *
- * Thread: [loop].  Cost: one system call for each descriptor that is or was in it.
+ * Thread: [loop].  Cost: one system call for each descriptor that is or was in the set.
  */
 static inline int rlc_glib_guest_update_set(rlc_glib_guest *guest) {
     int status = 0;
@@ -141,8 +141,8 @@ static inline int rlc_glib_guest_update_set(rlc_glib_guest *guest) {
 }
 
 /**
- * Finds out which descriptors are ready. If the set says that one is, and none is, then one was closed while a
- * duplicate of it stayed open: the set is made anew, or it would be readable for ever.
+ * Finds out which descriptors are ready. If the set is readable but no descriptor is ready, one was closed while a
+ * duplicate of it stayed open. Then the function makes a new set, because this one would be readable for ever.
  *
  * @param guest The guest.
  *

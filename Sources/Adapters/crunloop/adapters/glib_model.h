@@ -1,10 +1,10 @@
 /**
- * <crunloop/adapters/glib_model.h>: runs of an rlk_loop that sleep in GLib. The rlk_loop is in an rlc_loop by
- * model_guest.h, and that one in a GMainContext by glib.h.
+ * <crunloop/adapters/glib_model.h>: lets runs of an rlk_loop sleep in GLib. The rlk_loop is in an rlc_loop by
+ * model_guest.h, and the rlc_loop is in a GMainContext by glib.h.
  *
- * A callout of the rlk_loop may run it, such as in RLK_MODE_TRACKING: with this adapter GLib's timeouts, descriptors
- * and windows go on meanwhile, and so does the rlc_loop; of the rlk_loop the run serves its own mode. A callback of
- * GLib may open a dialogue there, which serves the rlk_loop in the guest's mode.
+ * A callout of the rlk_loop may run the rlk_loop, for example in RLK_MODE_TRACKING. With this adapter GLib's timeouts,
+ * descriptors and windows, and the rlc_loop, are served meanwhile; the run serves its own mode of the rlk_loop. A
+ * callback of GLib may open a dialogue there, which serves the rlk_loop in the guest's mode.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_MODEL_H
 #define CRUNLOOP_ADAPTERS_GLIB_MODEL_H
@@ -20,20 +20,20 @@ RLC_BEGIN_DECLS
  * sleep. The adapter removes the source if it becomes ready while no run sleeps by it. GLib owns it by its references.
  */
 typedef struct rlc_glib_model_end {
-    GSource source; /**< First, so that it is the source. */
+    GSource source; /**< First, so that a pointer to it is a pointer to this. */
     int fd;
-    gint depth;           /**< Of GLib's dispatches, in which it is of use. */
-    uintptr_t awaited_at; /**< Where the sleep lies that it ends, unless that was left; 0: none. */
+    gint depth;           /**< The depth of GLib's dispatches for which it was made. */
+    uintptr_t awaited_at; /**< Where the sleep that it ends lies on the stack; it may have been left. 0: none. */
 } rlc_glib_model_end;
 
-/** The sleep of an rlk_loop's runs in a context. Who attaches it owns it, and ends it by rlc_glib_model_detach. */
+/** The sleep of an rlk_loop's runs in a context. The caller that attaches it ends it by rlc_glib_model_detach. */
 typedef struct rlc_glib_model {
     rlc_model_guest *guest;
-    rlc_glib_source *host; /**< Of the rlc_loop. */
+    rlc_glib_source *host; /**< The source of the rlc_loop. */
     GMainContext *context;
-    rlc_glib_model_end *end; /**< Of the last sleep. */
-    gint depth;              /**< Of GLib's dispatches, in which a run sleeps. */
-    uintptr_t asleep_at;     /**< Where that sleep lies, unless it was left; 0: no run sleeps. */
+    rlc_glib_model_end *end; /**< The source of the last sleep. */
+    gint depth;              /**< The depth of GLib's dispatches at which a run sleeps. */
+    uintptr_t asleep_at;     /**< Where that sleep lies on the stack; it may have been left. 0: no run sleeps. */
     uintptr_t calls;         /**< Sleeps on the stack, as <crunloop/adapters/on_stack.h> notes them. */
     bool is_detached;
 } rlc_glib_model;
@@ -54,7 +54,7 @@ static inline void rlc_glib_model_drop_end(rlc_glib_model *own) {
 }
 
 /**
- * Frees what is detached, unless a sleep of it is on the stack.
+ * Frees the structure if it is detached, unless a sleep of it is on the stack.
  *
  * @param own The sleep of the runs.
  *
@@ -70,8 +70,8 @@ static inline void rlc_glib_model_free_if_over(rlc_glib_model *own) {
 }
 
 /**
- * Whether GLib iterates for a run's own sleep: it prepares the rlc_loop for that, or makes a pass of it there. In a
- * dialogue that a callback opens there, also one of the rlc_loop, it prepares it once more.
+ * Tells whether GLib iterates for the sleep of a run: then it prepares the rlc_loop, or makes a pass of it, only for
+ * that. False in a dialogue that a callback, also one of the rlc_loop, opens there.
  *
  * @param context The sleep of the runs.
  * @return True: the guest leaves the rlk_loop alone.
@@ -82,7 +82,7 @@ static inline bool rlc_glib_model_is_asleep(void *context) {
     const rlc_glib_model *own = (const rlc_glib_model *)context;
     gint depth = g_main_depth();
     if (rlc_stack_is_left(own->asleep_at, RLC_STACK_HERE))
-        return false; /* GLib's depth is that of the dispatches that were left, too: it may be the same */
+        return false; /* GLib's depth counts dispatches that were left, so it may be the same */
     if (depth == own->depth)
         return true;
     return depth == own->depth + 1 && !own->host->is_preparing && g_main_current_source() == &own->host->source;
@@ -94,7 +94,7 @@ static inline bool rlc_glib_model_is_asleep(void *context) {
  * @param source   The source.
  * @param callback Not used.
  * @param data     Not used.
- * @return G_SOURCE_REMOVE if it has ended none: a dialogue in a callback of that iteration is deeper.
+ * @return G_SOURCE_REMOVE if it has not ended its iteration: a dialogue in a callback of that iteration is deeper.
  *
  * Thread: [loop].
  */
@@ -105,7 +105,7 @@ static inline gboolean rlc_glib_model_dispatch(GSource *source, GSourceFunc call
 }
 
 /**
- * The source that ends a sleep: the last one's, or another one.
+ * Returns the source that ends a sleep: the source of the last sleep if it fits, else a new one.
  *
  * @param own        The sleep of the runs.
  * @param descriptor What ends it.
@@ -128,12 +128,12 @@ static inline rlc_glib_model_end *rlc_glib_model_make_end(rlc_glib_model *own, i
 }
 
 /**
- * One iteration of the context. The rlk_host_sleep_fn.
+ * Makes one iteration of the context. It is the rlk_host_sleep_fn.
  *
  * @param descriptor What ends it.
  * @param until_ns   When it ends.
  * @param context    The sleep of the runs.
- * @return False: GLib does not dispatch anything on this thread now, or it prepares, when it cannot be iterated.
+ * @return False: GLib is not dispatching on this thread, or it is preparing and cannot be iterated.
  *
  * Thread: [loop].
  */
@@ -151,7 +151,7 @@ static inline RLC_HOLDS_MARK bool rlc_glib_model_sleep(int descriptor, uint64_t 
     own->depth = g_main_depth();
     own->asleep_at = end->awaited_at = (uintptr_t)&mark;
     (void)g_main_context_iteration(own->context, TRUE);
-    if (own->end == end) /* runs in the iteration sleep, too */
+    if (own->end == end) /* nested runs in the iteration may have replaced it */
         end->awaited_at = 0;
     own->depth = outer;
     own->asleep_at = outer_at;
@@ -164,9 +164,10 @@ static inline RLC_HOLDS_MARK bool rlc_glib_model_sleep(int descriptor, uint64_t 
  * Lets the runs of a guest's rlk_loop sleep in GLib.
  *
  * @param guest   From rlc_model_guest_attach.
- * @param host    From rlc_glib_attach, of the guest's rlc_loop; this holds a reference.
- * @param ret_own The sleep of the runs; the caller ends it by rlc_glib_model_detach, before it detaches the others.
- * @return 0; -ENOMEM; as rlk_loop_set_host_sleep. If it fails, nothing was attached.
+ * @param host    From rlc_glib_attach, for the guest's rlc_loop. The structure retains it.
+ * @param ret_own The sleep of the runs; the caller ends it by rlc_glib_model_detach before it detaches the guest and
+ *                the host.
+ * @return 0; -ENOMEM; as rlk_loop_set_host_sleep. If it fails, nothing is attached.
  *
  * Thread: [loop].
  */
@@ -189,7 +190,7 @@ static inline int rlc_glib_model_attach(rlc_model_guest *guest, GSource *host, r
 }
 
 /**
- * Lets the runs sleep by themselves.
+ * Lets the runs sleep by themselves again.
  *
  * @param own From rlc_glib_model_attach; NULL is allowed. The pointer is invalid afterwards.
  *
@@ -201,7 +202,7 @@ static inline void rlc_glib_model_detach(rlc_glib_model *own) {
     own->guest->is_asleep_fn = NULL;
     own->is_detached = true;
     (void)rlk_loop_set_host_sleep(
-        own->guest->model, NULL, NULL); /* fails if the rlk_loop has ended: it sleeps no more */
+        own->guest->model, NULL, NULL); /* fails if the rlk_loop has ended, which then does not sleep */
     rlc_glib_model_free_if_over(own);
 }
 

@@ -1,20 +1,21 @@
 /**
- * <crunloop/adapters/hosted.h>: what the adapters below <crunloop/adapters/> have in common. An adapter puts an
- * rlc_loop into the event loop of another library. Each is a header alone: a program compiles it against the library
- * that it uses, and links no other library for it.
+ * <crunloop/adapters/hosted.h>: what the adapters in <crunloop/adapters/> share. An adapter puts an rlc_loop into the
+ * event loop of another library. Each adapter is only a header: a program compiles it against the library that it uses,
+ * and links no other library for it.
  *
- * All adapters promise the same: they prepare the loop before each sleep of the host, make at most one pass for each
+ * All adapters promise the same: they prepare the loop before each sleep of the host, make at most one pass in each
  * iteration of the host, and watch the descriptor again after a rebuild of the loop's port set. A host and its loop
- * have one thread.
+ * share one thread.
  *
- * In a child of fork(2) an adapter calls nothing, as its loop does. Detaching it there frees memory, and leaves alone
- * what the host shares with the parent.
+ * In a child of fork(2) an adapter calls nothing, as its loop does. Detaching it there frees memory, and changes
+ * nothing that the host shares with the parent.
  *
  * A C++ exception, another unwinding or longjmp(3) may leave a callout of the loop through the host, if the host's
- * library allows that: epoll, libev and SDL do, and GLib, but for its preparation. libuv, sd-event and Qt do not.
+ * library allows that. epoll, libev and SDL allow it, and so does GLib except in its preparation; libuv, sd-event and
+ * Qt do not.
  *
- * What the host's own code changes in the loop between the adapter's preparation and the host's sleep, such as another
- * prepare callback of the host, takes effect after that sleep; it posts, or calls rlc_loop_wake, to end the sleep.
+ * If code of the host, such as another prepare callback, changes the loop between the adapter's preparation and the
+ * host's sleep, the change takes effect after that sleep. To end the sleep, that code posts or calls rlc_loop_wake.
  */
 #ifndef CRUNLOOP_ADAPTERS_HOSTED_H
 #define CRUNLOOP_ADAPTERS_HOSTED_H
@@ -32,10 +33,10 @@ typedef struct rlc_hosted {
     rlc_loop *loop;
     uint64_t rebuilds; /**< rlc_loop_rebuilds when the host began to watch the descriptor. */
     int fd;            /**< rlc_loop_fd then. */
-    int status;        /**< 0, or the -errno with which the loop failed. From then on nothing is called. */
+    int status;        /**< 0, or the -errno with which the loop failed. Then the adapter calls nothing. */
     uintptr_t calls;   /**< Preparations and dispatches on the stack, as <crunloop/adapters/on_stack.h> notes them. */
     uint32_t process;  /**< rlc_fork_generation where the loop was attached. */
-    bool has_work;     /**< The last preparation has found work: the host must not sleep. */
+    bool has_work;     /**< The last preparation found work: the host must not sleep. */
     bool is_detached;
 } rlc_hosted;
 
@@ -56,7 +57,7 @@ static inline rlc_hosted rlc_hosted_make(rlc_loop *loop) {
  * Tells whether the adapter is detached, and none of its calls is on the stack.
  *
  * @param hosted The loop in its host.
- * @return True: the adapter frees what it has, and touches nothing else.
+ * @return True: the adapter frees its structure, and touches nothing else.
  *
  * Thread: [loop].
  */
@@ -65,11 +66,11 @@ static inline bool rlc_hosted_is_over(const rlc_hosted *hosted) {
 }
 
 /**
- * Notes what the loop has answered. A loop whose epoll instance was lost has a new one, with the same number unless
- * that is another file's by now: then the host cannot go on with it.
+ * Notes the result of the loop. If the loop has lost its epoll instance, it has a new one with the same number; if
+ * another file has that number by now, the host cannot continue with the loop.
  *
  * @param hosted The loop in its host.
- * @param status Of rlc_loop_prepare or rlc_loop_dispatch.
+ * @param status From rlc_loop_prepare or rlc_loop_dispatch.
  *
  * Thread: [loop].
  */
@@ -85,7 +86,7 @@ static inline void rlc_hosted_note(rlc_hosted *hosted, int status) {
  *
  * @param hosted The loop in its host.
  * @param call   rlc_loop_prepare or rlc_loop_dispatch.
- * @return What that answers: -errno of the loop, too, such as -ECHILD.
+ * @return The result of the call, which may be an -errno of the loop, such as -ECHILD.
  *
  * Thread: [loop].
  */
@@ -100,9 +101,9 @@ static inline RLC_HOLDS_MARK int rlc_hosted_call(rlc_hosted *hosted, int (*call)
 /**
  * Prepares the loop for a sleep of the host.
  *
- * @param hosted The loop in its host. A callout of a hook may detach the adapter: then `is_detached`, and the adapter
- *               asks rlc_hosted_is_over.
- * @return True: there is work, so the host must not sleep; it dispatches in this iteration.
+ * @param hosted The loop in its host. A callout of a hook may detach the adapter: then `is_detached` is set, and the
+ *               adapter calls rlc_hosted_is_over.
+ * @return True: there is work, so the host must not sleep, and dispatches in this iteration.
  *
  * Thread: [loop].  Cost: as rlc_loop_prepare.
  */
@@ -118,7 +119,7 @@ static inline bool rlc_hosted_prepare(rlc_hosted *hosted) {
 }
 
 /**
- * Tells, once for each rebuild, whether the host's epoll set has lost the loop's descriptor.
+ * Tells whether the host's epoll set has lost the loop's descriptor; returns true once for each rebuild.
  *
  * @param hosted The loop in its host.
  * @return True: the adapter adds the descriptor again.
@@ -151,8 +152,8 @@ static inline bool rlc_hosted_dispatch(rlc_hosted *hosted) {
 }
 
 /**
- * Tells whether this is a child of the process that attached the loop. What the host has in the kernel may be the
- * parent's then, and a thread of the adapter is.
+ * Tells whether this is a child of the process that attached the loop. The child may share the host's descriptors with
+ * the parent, and does not have a thread of the adapter.
  *
  * @param hosted The loop in its host.
  * @return True: the adapter only frees memory.
@@ -164,10 +165,10 @@ static inline bool rlc_hosted_is_forked(const rlc_hosted *hosted) {
 }
 
 /**
- * Detaches: the loop is not touched any more.
+ * Detaches: the adapter does not touch the loop any more.
  *
  * @param hosted The loop in its host.
- * @return As rlc_hosted_is_over: if not, the call that is on the stack frees.
+ * @return As rlc_hosted_is_over. If false, the call that is on the stack frees the structure.
  *
  * Thread: [loop].
  */

@@ -1,16 +1,16 @@
 /**
- * <crunloop/adapters/model_guest.h>: a loop of the whole model, an rlk_loop, inside an rlc_loop of the same thread.
- * What it waits for ends the sleep of the rlc_loop, each pass of which makes at most one pass of it.
+ * <crunloop/adapters/model_guest.h>: a loop of the whole model, an rlk_loop, inside an rlc_loop of the same thread. Its
+ * events end the sleep of the rlc_loop. Each pass of the rlc_loop makes at most one pass of the rlk_loop.
  *
- * An rlc_loop that is in another library's loop, by any adapter beside this one, so brings the model with it: modes,
- * observers, sources, timers, ports, and on the main thread the main dispatch queue and Swift's main actor. A program
- * links both libraries.
+ * So an rlc_loop that another adapter has put into another library's loop brings the model with it: modes, observers,
+ * sources, timers, ports, and on the main thread the main dispatch queue and Swift's main actor. A program links both
+ * libraries.
  *
- * A callout of the rlk_loop may run the rlc_loop, or its host (a dialogue, a popup, a drag): the rlk_loop is served
- * there, to any depth, but not what is in its callout. sd-event refuses to run inside of its own callbacks (-EBUSY),
- * and uv_run is not reentrant. A callout of the rlc_loop may run the rlk_loop. Observers of before-waiting are called
- * while the host prepares: GLib and libuv cannot be run in them, and what the rlk_loop gets while one runs the rlc_loop
- * waits until it has returned, and ends no sleep.
+ * A callout of the rlk_loop may run the rlc_loop, or its host (a dialogue, a popup, a drag). The rlk_loop is served
+ * there, to any depth; an item whose callout is on the stack is not called again. sd-event refuses to run inside of its
+ * own callbacks (-EBUSY), and uv_run is not reentrant. A callout of the rlc_loop may run the rlk_loop. The
+ * before-waiting observers are called while the host prepares: they cannot run GLib or libuv. If such an observer runs
+ * the rlc_loop, work that the rlk_loop gets meanwhile ends no sleep, and waits until the observer has returned.
  */
 #ifndef CRUNLOOP_ADAPTERS_MODEL_GUEST_H
 #define CRUNLOOP_ADAPTERS_MODEL_GUEST_H
@@ -26,7 +26,7 @@
 RLC_BEGIN_DECLS
 
 /**
- * Told of rlk_loop_stop, by whomever it was called. It may run or stop the rlc_loop, and detach the guest.
+ * Called after rlk_loop_stop, whichever thread has called that. It may run or stop the rlc_loop, and detach the guest.
  *
  * @param loop    The rlc_loop.
  * @param context The one that rlc_model_guest_attach was given.
@@ -36,7 +36,7 @@ RLC_BEGIN_DECLS
 typedef void (*rlc_model_stop_fn)(rlc_loop *loop, void *context);
 
 /**
- * Tells whether a run of the rlk_loop sleeps in the host, which iterates for that alone.
+ * Tells whether a run of the rlk_loop sleeps in the host, which iterates only for that sleep.
  *
  * @param context The guest's `sleep_context`.
  * @return True: the guest leaves the rlk_loop alone.
@@ -47,20 +47,20 @@ typedef bool (*rlc_model_asleep_fn)(void *context);
 
 /** A mode of an rlk_loop in an rlc_loop. The adapter owns the structure, and the caller the rlc_loop. */
 typedef struct rlc_model_guest {
-    rlc_post_node work; /**< Keeps the rlc_loop awake for what the descriptor does not show. */
+    rlc_post_node work; /**< Keeps the rlc_loop awake for work that the descriptor does not show. */
     rlc_loop *loop;
     rlk_loop *model; /**< Retained. */
     char *mode;
     rlc_hook *hook;
-    rlc_watch *watch; /**< Of the descriptor. */
+    rlc_watch *watch; /**< Watches the descriptor. */
     uint64_t generation;
     rlc_model_stop_fn stop_fn;
     void *context;
-    int status;        /**< 0, or the -errno with which the rlk_loop failed. From then on it is not served. */
+    int status;        /**< 0, or the -errno with which the rlk_loop failed. Then it is not served. */
     uintptr_t calls;   /**< Calls of the rlk_loop on the stack, as <crunloop/adapters/on_stack.h> notes them. */
-    unsigned level;    /**< Its passes on the stack; those that were left count until one around them ends. */
-    uint64_t prepared; /**< On which levels the rlk_loop waits for this guest, a bit each. */
-    bool is_queued, is_muted, is_detached, is_called; /**< The last one: the callout of `watch` is on the stack. */
+    unsigned level;    /**< Passes of it on the stack; left ones count until an outer pass ends. */
+    uint64_t prepared; /**< A bit for each level on which the rlk_loop waits for this guest. */
+    bool is_queued, is_muted, is_detached, is_called; /**< is_called: the callout of `watch` is on the stack. */
     rlc_model_asleep_fn is_asleep_fn;                 /**< NULL: no run of the rlk_loop sleeps in the host. */
     void *sleep_context;                              /**< For is_asleep_fn. */
 } rlc_model_guest;
@@ -68,7 +68,7 @@ typedef struct rlc_model_guest {
 /* ---- the waits of the rlk_loop ---- */
 
 /**
- * Whether the host iterates for the sleep of a run of the rlk_loop, which serves the run's mode alone.
+ * Tells whether the host iterates for the sleep of a run of the rlk_loop, which serves only the run's mode.
  *
  * @param guest The guest.
  * @return True: the guest leaves the rlk_loop alone.
@@ -80,7 +80,7 @@ static inline bool rlc_model_guest_is_asleep(const rlc_model_guest *guest) {
 }
 
 /**
- * The bit of a level. All beyond the last one share it: the waits of a guest that leaves end together.
+ * Returns the bit of a level. Levels from 63 on share a bit: when the guest leaves, all waits end together.
  *
  * @param level The level.
  * @return The bit.
@@ -92,7 +92,7 @@ static inline uint64_t rlc_model_guest_bit(unsigned level) {
 }
 
 /**
- * Begins a call of the rlk_loop. If it is the only one, those that were left have ended, and their waits.
+ * Begins a call of the rlk_loop. If no other call is on the stack, the left calls have ended, and so have their waits.
  *
  * @param guest The guest.
  * @param mark  As for rlc_stack_begin_call.
@@ -110,7 +110,7 @@ static inline void rlc_model_guest_begin_call(rlc_model_guest *guest, volatile u
 /* ---- its end ---- */
 
 /**
- * Ends the waits of the rlk_loop for a guest. An observer may detach it.
+ * Ends the waits of the rlk_loop for a guest. An observer may detach the guest.
  *
  * @param guest The guest.
  *
@@ -120,14 +120,14 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_cancel(rlc_model_guest *guest)
     volatile uintptr_t mark;
     rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
     guest->prepared = 0;
-    (void)rlk_loop_cancel_wait(guest->model, guest->mode); /* fails if the rlk_loop has ended: it waits no more */
+    (void)rlk_loop_cancel_wait(guest->model, guest->mode); /* fails if the rlk_loop has ended: then no wait is open */
     rlc_stack_end_call(&guest->calls, &mark);
 }
 
 /**
- * Takes a guest out of its loop; the rlk_loop waits for it no more.
+ * Takes a guest out of its loop, and ends the waits of the rlk_loop for it.
  *
- * @param guest The guest; one that is out of it already stays as it is.
+ * @param guest The guest; no effect if it is out of the loop already.
  *
  * Thread: [loop].  Cost: one system call.
  */
@@ -142,7 +142,7 @@ static inline void rlc_model_guest_leave_loop(rlc_model_guest *guest) {
 }
 
 /**
- * Frees a guest that is detached, unless a call of it is on the stack, or its node in the loop's queue.
+ * Frees a guest if it is detached, unless a call of it is on the stack, or its node is in the loop's queue.
  *
  * @param guest The guest.
  *
@@ -161,7 +161,7 @@ static inline void rlc_model_guest_free_if_over(rlc_model_guest *guest) {
  *
  * @param guest  The guest.
  * @param mark   As for rlc_model_guest_begin_call.
- * @param status What the call has answered. -EBUSY: an observer that another call notifies has made this one.
+ * @param status The result of the call. -EBUSY: an observer that another call notifies has made this one.
  *
  * Thread: [loop].
  */
@@ -195,15 +195,15 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_serve(rlc_model_guest *guest) 
     if (status == -EBUSY)
         guest->prepared = prepared;
     else
-        guest->prepared &= below; /* waits that its callouts have left open have ended with them */
+        guest->prepared &= below; /* the waits that callouts have left open ended with the callouts */
     if (status == RLK_RUN_STOPPED && guest->stop_fn != NULL && !guest->is_detached)
         guest->stop_fn(guest->loop, guest->context);
     rlc_model_guest_end_call(guest, &mark, status);
 }
 
 /**
- * The same, unless the node is queued, which follows in this pass. The callout of the watch. If epoll has refused the
- * descriptor, or has not taken it back after a run inside this callout, the next pass tries again.
+ * Makes one pass of the rlk_loop, unless the node is queued, which then makes the pass. It is the callout of the watch.
+ * If epoll has refused the descriptor, at first or after a run inside this callout, the next pass tries again.
  *
  * @param loop    The loop.
  * @param watch   The watch of the descriptor.
@@ -231,7 +231,7 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_readable(
 }
 
 /**
- * The same; the callout of the node.
+ * Makes one pass of the rlk_loop. It is the callout of the node.
  *
  * @param node The guest's first member.
  * @param ran  False: the loop is being destroyed.
@@ -249,8 +249,8 @@ static inline void rlc_model_guest_work(rlc_post_node *node, bool ran) {
 }
 
 /**
- * Watches the descriptor, again if it stands for another epoll instance by now. Also inside the callout of the watch,
- * which the rlc_loop leaves out there: another one has not been called.
+ * Watches the descriptor, and watches it again if it belongs to another epoll instance by now. Inside the callout of
+ * the watch it makes a new watch too, because the rlc_loop does not call the old one there.
  *
  * @param guest The guest.
  * @return 0; as rlk_loop_host_descriptor and rlc_loop_add_watch.
@@ -270,13 +270,13 @@ static inline int rlc_model_guest_watch(rlc_model_guest *guest) {
 }
 
 /**
- * Suspends the watch of the rlk_loop's descriptor, while an observer that the guest notifies runs the rlc_loop.
+ * Suspends the watch of the rlk_loop's descriptor while an observer that the guest notifies runs the rlc_loop.
  *
  * @param guest The guest.
  * @param mutes True to suspend the watch, false to resume it.
  * @return 0; as rlc_watch_set_interest.
  *
- * Thread: [loop].  Cost: one system call if that has changed.
+ * Thread: [loop].  Cost: one system call if the watch changes.
  */
 static inline int rlc_model_guest_mute(rlc_model_guest *guest, bool mutes) {
     if (mutes == guest->is_muted)
@@ -286,7 +286,7 @@ static inline int rlc_model_guest_mute(rlc_model_guest *guest, bool mutes) {
 }
 
 /**
- * Prepares the rlk_loop for the sleep. The prepare callout of the hook.
+ * Prepares the rlk_loop for the sleep. It is the prepare callout of the hook.
  *
  * @param loop    The loop.
  * @param hook    The hook.
@@ -299,7 +299,7 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_prepare(rlc_loop *loop, rlc_ho
     (void)hook;
     rlc_model_guest *guest = (rlc_model_guest *)context;
     if (rlc_model_guest_is_asleep(guest)) {
-        (void)rlc_model_guest_mute(guest, true); /* the run serves its own mode; 0: it is a live watch */
+        (void)rlc_model_guest_mute(guest, true); /* the run serves its own mode; it cannot fail */
         return;
     }
     rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
@@ -322,18 +322,18 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_prepare(rlc_loop *loop, rlc_ho
 /* ---- attaching ---- */
 
 /**
- * Lets an rlc_loop serve a mode of an rlk_loop. The rlc_loop is not finished as long as the guest is attached. While
- * epoll refuses the descriptor (ENOSPC, ENOMEM), the rlc_loop does not sleep, and tries again in each pass. It never
- * succeeds (ELOOP) if the rlk_loop watches the rlc_loop in turn, or if epoll instances are nested too deep.
+ * Lets an rlc_loop serve a mode of an rlk_loop. The rlc_loop is not finished while the guest is attached. While epoll
+ * refuses the descriptor (ENOSPC, ENOMEM), the rlc_loop does not sleep, and tries again in each pass. That never
+ * succeeds (ELOOP) if the rlk_loop watches the rlc_loop, or if epoll instances are nested too deep.
  *
  * @param loop      The rlc_loop; the caller destroys it after rlc_model_guest_detach.
  * @param model     The rlk_loop, which the calling thread owns; the guest retains it. NULL: the calling thread's.
  * @param mode      The mode, which is copied; NULL: the default one. Not RLK_MODE_COMMON.
- * @param stop_fn   Told of rlk_loop_stop; NULL: nobody is.
+ * @param stop_fn   Called after rlk_loop_stop; NULL: none.
  * @param context   For stop_fn. The caller owns it, and keeps it until rlc_model_guest_detach.
  * @param ret_guest The guest; the caller ends it by rlc_model_guest_detach.
  * @return 0; -ENOMEM; as rlk_loop_host_descriptor, and as rlc_loop_add_hook for the first watch. If it fails, nothing
- *         was attached.
+ *         is attached.
  *
  * Thread: [loop].  Cost: two system calls, and those of the first watch and the first rlk_loop_host_descriptor. From
  * then on each pass of the rlc_loop polls the kernel.
@@ -381,8 +381,8 @@ static inline int rlc_model_guest_status(const rlc_model_guest *guest) {
 }
 
 /**
- * Takes the rlk_loop out of the rlc_loop. It lives on, waits no more, and can be attached again. If it waits for this
- * guest, observers of after-waiting are called, which may detach the guest, too.
+ * Takes the rlk_loop out of the rlc_loop. The rlk_loop continues to exist, no longer waits, and can be attached again.
+ * If it waits for this guest, the call notifies the after-waiting observers, which may detach the guest too.
  *
  * @param guest The guest; NULL is allowed. The pointer is invalid afterwards.
  *

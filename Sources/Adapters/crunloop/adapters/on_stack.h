@@ -1,14 +1,15 @@
 /**
- * <crunloop/adapters/on_stack.h>: whether calls of an adapter are on the stack. An adapter must know that when it is
- * detached. A C++ exception, another unwinding or longjmp(3) may leave such a call, out of a callout, and nothing tells
- * the adapter of that: a counter of its calls would stand at 1 for ever.
+ * <crunloop/adapters/on_stack.h>: tells whether calls of an adapter are on the stack. An adapter must know that when it
+ * is detached. A counter of its calls does not suffice: a C++ exception, another unwinding or longjmp(3) out of a
+ * callout may leave such a call, the adapter is not notified of that, and the counter would stay at 1 for ever.
  *
- * So an adapter notes where its outermost call lies, by a mark in a frame of its own. It was left if the asking code
- * lies in its place or further up, or further down with something else where the mark was. What is further apart than
- * 16 MiB lies on different stacks, and counts as going on. An adapter that is detached while it takes such a call for
- * one that goes on is not freed.
+ * So an adapter notes where its outermost call lies, by a mark in the frame of that call. The call was left if the code
+ * that asks lies at its place or further up, or if it lies further down and other data has overwritten the mark. Places
+ * that are more than 16 MiB apart lie on different stacks; such a call counts as running. If an adapter is detached
+ * while a call counts as running that was left, its memory leaks.
  *
- * A function that holds a mark is called by a volatile pointer: so it has a frame of its own, below its caller's.
+ * The adapter calls a function that holds a mark through a volatile pointer, so that the function has its own frame,
+ * below its caller's.
  */
 #ifndef CRUNLOOP_ADAPTERS_ON_STACK_H
 #define CRUNLOOP_ADAPTERS_ON_STACK_H
@@ -19,20 +20,20 @@
 
 RLC_BEGIN_DECLS
 
-/** Of a function that holds or reads a mark: that lies where the processor has its stack, for AddressSanitizer, too. */
+/** For a function that holds or reads a mark: keeps AddressSanitizer from moving the mark off the real stack. */
 #define RLC_HOLDS_MARK __attribute__((no_sanitize("address")))
 
-/** Where the asking function's frame begins. */
+/** Where the frame of the function that uses it begins. */
 #define RLC_STACK_HERE ((uintptr_t)__builtin_frame_address(0))
 
 /**
  * Tells whether a call was left.
  *
  * @param at   Where its mark lies, which holds this address; 0: there is none.
- * @param here RLC_STACK_HERE, in code that is not called by the call, or below it.
- * @return True: there is no such call on the stack.
+ * @param here RLC_STACK_HERE, in code that the call has not called, or further down.
+ * @return True: the call is not on the stack.
  *
- * Thread: [loop].  Cost: a load, which AddressSanitizer must not see: it is of what may be anything by now.
+ * Thread: [loop].  Cost: a load. AddressSanitizer must not see it, because that memory may hold anything by now.
  */
 static inline RLC_HOLDS_MARK bool rlc_stack_is_left(uintptr_t at, uintptr_t here) {
     const uintptr_t most = (uintptr_t)16 << 20;
@@ -42,12 +43,12 @@ static inline RLC_HOLDS_MARK bool rlc_stack_is_left(uintptr_t at, uintptr_t here
 }
 
 /**
- * Begins a call. It is the outermost one, unless one is on the stack that was not left.
+ * Begins a call. It is the outermost one if no other call is on the stack that was not left.
  *
  * @param calls Where the adapter notes its outermost call; 0: none is on the stack.
- * @param mark  A variable of the caller, which holds RLC_HOLDS_MARK.
+ * @param mark  A variable of the caller, whose function has RLC_HOLDS_MARK.
  * @param here  RLC_STACK_HERE.
- * @return Whether it is the outermost one.
+ * @return True if it is the outermost one.
  *
  * Thread: [loop].
  */
@@ -60,7 +61,7 @@ static inline bool rlc_stack_begin_call(uintptr_t *calls, volatile uintptr_t *ma
 }
 
 /**
- * Ends a call, and those inside of it that were left.
+ * Ends a call, and the calls inside of it that were left.
  *
  * @param calls As for rlc_stack_begin_call.
  * @param mark  The same one.

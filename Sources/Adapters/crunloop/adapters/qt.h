@@ -14,13 +14,13 @@
 #include <QObject>
 #include <QSocketNotifier>
 
-/** A loop in a thread's event loop. Who attaches it owns it, and ends it by rlc_qt_detach. */
+/** A loop in a thread's event loop. The caller that attaches it ends it by rlc_qt_detach. */
 struct rlc_qt_host {
     rlc_hosted hosted;
     QObject *context;          /**< Owns the notifier and the connections. */
-    QSocketNotifier *notifier; /**< Of the context. */
+    QSocketNotifier *notifier; /**< A child of the context. */
     bool is_queued;            /**< A pass is posted as an event. */
-    bool has_passed;           /**< By the event, in this iteration: the descriptor's activation is left out once. */
+    bool has_passed;           /**< The event has made the pass of this iteration: one activation is left out. */
 };
 
 /**
@@ -36,7 +36,7 @@ static inline void rlc_qt_dispatch(rlc_qt_host *host) {
 }
 
 /**
- * The pass that is posted as an event. On GLib, Qt may activate the notifier in the same iteration.
+ * Makes the pass that was posted as an event. On GLib, Qt may also activate the notifier in the same iteration.
  *
  * @param host The host.
  *
@@ -51,8 +51,8 @@ static inline void rlc_qt_dispatch_event(rlc_qt_host *host) {
 }
 
 /**
- * The descriptor is readable. A pass of this iteration's event has served it, or will. Others than Qt may iterate its
- * GMainContext, and Qt does not say so: one activation is left out, no more.
+ * Makes one pass because the descriptor is readable, unless the event of this iteration has made the pass, or will. It
+ * leaves out only one activation: other code than Qt may iterate Qt's GMainContext, and Qt does not report that.
  *
  * @param host The host.
  *
@@ -66,7 +66,7 @@ static inline void rlc_qt_activated(rlc_qt_host *host) {
 }
 
 /**
- * Before Qt sleeps, and when it is awake again: work that is there becomes an event, which ends the sleep.
+ * Called before Qt sleeps, and when it is awake again: posts an event if there is work, which ends the sleep.
  *
  * @param host The host.
  *
@@ -117,10 +117,10 @@ static inline int rlc_qt_attach(rlc_loop *loop, rlc_qt_host **ret_host) {
 }
 
 /**
- * Tells whether the loop has failed: it is not served any more then.
+ * Tells whether the loop has failed: then the host does not serve it any more.
  *
  * @param host From rlc_qt_attach.
- * @return 0, or what rlc_loop_prepare or rlc_loop_dispatch have failed with, such as -ECHILD.
+ * @return 0, or the -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD.
  *
  * Thread: [loop].
  */
@@ -129,9 +129,10 @@ static inline int rlc_qt_status(const rlc_qt_host *host) {
 }
 
 /**
- * Removes a loop from its event loop. The loop lives on, and can be attached again.
+ * Removes a loop from its event loop. The loop continues to exist, and can be attached again.
  *
- * @param host From rlc_qt_attach, also from a callout of the loop; NULL is allowed. The pointer is invalid afterwards.
+ * @param host From rlc_qt_attach; NULL is allowed. The pointer is invalid afterwards. A callout of the loop may make
+ *             the call.
  *
  * Thread: [loop].
  */
@@ -140,7 +141,7 @@ static inline void rlc_qt_detach(rlc_qt_host *host) {
         return;
     host->notifier->setEnabled(false);
     QObject::disconnect(QAbstractEventDispatcher::instance(), nullptr, host->context, nullptr);
-    QCoreApplication::removePostedEvents(host->context); /* a pass that is posted would come after the host */
+    QCoreApplication::removePostedEvents(host->context); /* a posted pass would come after the end of the host */
     if (rlc_hosted_detach(&host->hosted)) {
         delete host->context;
         delete host;

@@ -1,10 +1,10 @@
 /**
  * <crunloop/adapters/sd_event.h>: an rlc_loop inside an sd_event of libsystemd.
  *
- * sd-event refuses to run inside its own callbacks (-EBUSY); an rlc_loop can be run there.
+ * sd-event refuses to run inside its own callbacks (-EBUSY). An rlc_loop can run there.
  *
- * Work that the loop has already is told to sd-event by a timer that is due. A deferred source would starve the host:
- * sd-event dispatches the source that is pending longest, and a deferred one counts as pending since it was added.
+ * If the loop has work, a timer that is due keeps sd-event from sleeping. A deferred source would starve the host:
+ * sd-event dispatches the source that is pending longest, and a deferred source counts as pending since it was added.
  */
 #ifndef CRUNLOOP_ADAPTERS_SD_EVENT_H
 #define CRUNLOOP_ADAPTERS_SD_EVENT_H
@@ -15,7 +15,7 @@
 
 RLC_BEGIN_DECLS
 
-/** A loop in an sd_event. Who attaches it owns it, and ends it by rlc_sd_event_detach. */
+/** A loop in an sd_event. The caller that attaches it ends it by rlc_sd_event_detach. */
 typedef struct rlc_sd_event_host {
     rlc_hosted hosted;
     sd_event_source *io;
@@ -51,7 +51,7 @@ static inline void rlc_sd_event_silence(rlc_sd_event_host *host) {
  * One pass.
  *
  * @param host The host.
- * @return 0. Cannot fail: sd-event would switch the source off without a word.
+ * @return 0. Never an error: sd-event would switch the source off without a report.
  *
  * Thread: [loop].
  */
@@ -126,7 +126,7 @@ static inline int rlc_sd_event_prepare(sd_event_source *source, void *context) {
  * Adds a loop to an sd_event.
  *
  * @param loop     The loop; the caller destroys it after rlc_sd_event_detach.
- * @param event    The sd_event, of which the sources own references.
+ * @param event    The sd_event, which the sources retain.
  * @param ret_host The host; the caller ends it by rlc_sd_event_detach.
  * @return 0; -ENOMEM; -errno of sd_event_add_io and sd_event_add_time.
  *
@@ -153,10 +153,10 @@ static inline int rlc_sd_event_attach(rlc_loop *loop, sd_event *event, rlc_sd_ev
 }
 
 /**
- * Tells whether the loop has failed: it is not served any more then.
+ * Tells whether the loop has failed: then the host does not serve it any more.
  *
  * @param host From rlc_sd_event_attach.
- * @return 0, or what rlc_loop_prepare or rlc_loop_dispatch have failed with, such as -ECHILD.
+ * @return 0, or the -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD.
  *
  * Thread: [loop].
  */
@@ -165,10 +165,10 @@ static inline int rlc_sd_event_status(const rlc_sd_event_host *host) {
 }
 
 /**
- * Removes a loop from its sd_event. The loop lives on, and can be attached again.
+ * Removes a loop from its sd_event. The loop continues to exist, and can be attached again.
  *
- * @param host From rlc_sd_event_attach, also from a callout of the loop; NULL is allowed. The pointer is invalid
- *             afterwards.
+ * @param host From rlc_sd_event_attach; NULL is allowed. The pointer is invalid afterwards. A callout of the loop may
+ *             make the call.
  *
  * Thread: [loop].
  */

@@ -1,10 +1,10 @@
 /**
  * <crunloop/adapters/sdl.h>: an rlc_loop inside a program that waits for the events of SDL 2 (2.0.16 or later).
  *
- * The program calls rlc_sdl_wait in place of SDL_WaitEvent and SDL_PollEvent. SDL waits for no descriptor: a thread of
- * the adapter does, while the program sleeps, and pushes one event of a type of its own, which rlc_sdl_wait takes out.
- * If somebody else takes or flushes it, such as a dialogue that has a loop of its own, the next rlc_sdl_wait sees that.
- * Only an event filter that drops the type keeps rlc_sdl_wait asleep.
+ * The program calls rlc_sdl_wait in place of SDL_WaitEvent and SDL_PollEvent. SDL cannot wait for a descriptor. So a
+ * thread of the adapter waits for it while the program sleeps, and pushes one event of the adapter's own type, which
+ * rlc_sdl_wait removes. If other code takes or flushes the event, such as a dialogue that has a loop of its own, the
+ * next rlc_sdl_wait notices that. Only an event filter that drops the type keeps rlc_sdl_wait asleep.
  */
 #ifndef CRUNLOOP_ADAPTERS_SDL_H
 #define CRUNLOOP_ADAPTERS_SDL_H
@@ -18,20 +18,20 @@
 
 RLC_BEGIN_DECLS
 
-/** A loop beside SDL's events. Who attaches it owns it, and ends it by rlc_sdl_detach. */
+/** A loop beside SDL's events. The caller that attaches it ends it by rlc_sdl_detach. */
 typedef struct rlc_sdl_host {
     rlc_hosted hosted;
     SDL_Thread *thread;
     SDL_atomic_t is_ending;
-    SDL_atomic_t armed;  /**< How often the thread was let look. */
-    SDL_atomic_t pushed; /**< `armed` of the look after which the thread has pushed its event last. */
-    int control_fd;      /**< Each write lets the thread look once more. */
+    SDL_atomic_t armed;  /**< How often the thread was armed. */
+    SDL_atomic_t pushed; /**< The value of `armed` when the thread last pushed its event. */
+    int control_fd;      /**< An eventfd: each write wakes the thread. */
     Uint32 event_type;
     bool is_armed; /**< The thread waits for the descriptor, or its event is in SDL's queue. */
 } rlc_sdl_host;
 
 /**
- * Lets the thread look once more.
+ * Wakes the thread.
  *
  * @param host The host.
  *
@@ -40,16 +40,16 @@ typedef struct rlc_sdl_host {
 static inline void rlc_sdl_control(rlc_sdl_host *host) {
     const uint64_t one = 1;
     ssize_t written = write(host->control_fd, &one, sizeof one);
-    (void)written; /* of an eventfd of the adapter's own */
+    (void)written; /* cannot fail: it is the adapter's own eventfd */
 }
 
 /**
- * The thread: once for each control, waits for the descriptor and pushes the event.
+ * The function of the thread: each time that it is armed, waits for the descriptor once and pushes the event.
  *
  * @param context The host.
  * @return 0. Cannot fail.
  *
- * Thread: [any], the adapter's own.
+ * Thread: [any]: the adapter's own.
  */
 static inline int rlc_sdl_watch(void *context) {
     rlc_sdl_host *host = (rlc_sdl_host *)context;
@@ -68,7 +68,7 @@ static inline int rlc_sdl_watch(void *context) {
             SDL_Event event;
             SDL_zero(event);
             event.type = host->event_type;
-            SDL_AtomicSet(&host->pushed, armed); /* first: whoever misses the event looks for it too early, not never */
+            SDL_AtomicSet(&host->pushed, armed); /* before the push, so that a lost event is noticed, if too early */
             while (SDL_PushEvent(&event) < 0 && SDL_AtomicGet(&host->is_ending) == 0)
                 SDL_Delay(1); /* SDL's queue is full */
             count = 1;
@@ -91,7 +91,7 @@ static inline void rlc_sdl_arm(rlc_sdl_host *host) {
 }
 
 /**
- * Tells whether the thread has pushed its event and somebody else has taken it.
+ * Tells whether the thread has pushed its event and other code has taken it.
  *
  * @param host The host.
  * @return True: the loop may have work.
@@ -104,7 +104,7 @@ static inline bool rlc_sdl_was_robbed(rlc_sdl_host *host) {
 }
 
 /**
- * Returns the type of the adapter's events. SDL cannot take a type back: all hosts share it.
+ * Returns the type of the adapter's events. All hosts share it, because SDL cannot free a type.
  *
  * @return The type; (Uint32)-1: SDL has none left.
  *
@@ -122,8 +122,8 @@ static inline Uint32 rlc_sdl_event_type(void) {
  *
  * @param loop     The loop; the caller destroys it after rlc_sdl_detach.
  * @param ret_host The host; the caller ends it by rlc_sdl_detach.
- * @return 0; -ENOMEM; -EMFILE or another -errno of eventfd(2); -ENOSPC (SDL has no type of events left); -EAGAIN (no
- *         thread).
+ * @return 0; -ENOMEM; -EMFILE or another -errno of eventfd(2); -ENOSPC (SDL has no type of events left); -EAGAIN (SDL
+ *         could not make a thread).
  *
  * Thread: [loop].
  */
@@ -157,11 +157,11 @@ static inline int rlc_sdl_attach(rlc_loop *loop, rlc_sdl_host **ret_host) {
  * @param host       The host. A callout may detach it, or wait for it.
  * @param event      Receives the event, which the caller owns.
  * @param timeout_ms Milliseconds; 0: does not wait; -1: no limit.
- * @return 1: there is an event; 0: none; what rlc_loop_prepare or rlc_loop_dispatch have failed with, such as -ECHILD.
- *         If a pass fails beside an event, the call returns 1, and the next one the error.
+ * @return 1: there is an event; 0: none; -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD. If a pass
+ *         fails while there is an event, the call returns 1, and the next call returns the error.
  *
- * Thread: [loop], which is the one that SDL was initialised on.  Blocks.  Cost: beside SDL's own and the pass, two
- * changes of threads after each sleep that the loop ends.
+ * Thread: [loop], on which SDL was initialised.  Blocks.  Cost: the pass and SDL's own cost, and two changes of threads
+ * after each sleep that the loop ends.
  */
 static inline int rlc_sdl_wait(rlc_sdl_host *host, SDL_Event *event, int timeout_ms) {
     bool has_work = rlc_hosted_prepare(&host->hosted);
@@ -194,12 +194,12 @@ static inline int rlc_sdl_wait(rlc_sdl_host *host, SDL_Event *event, int timeout
 }
 
 /**
- * Ends the thread, and lets the loop alone. The loop lives on, and can be attached again. A child of fork(2) has no
- * such thread, and waits for none.
+ * Ends the thread, and leaves the loop, which continues to exist and can be attached again. A child of fork(2) does not
+ * have the thread, and does not wait for it.
  *
- * @param host The host, also from a callout of the loop; NULL is allowed. The pointer is invalid afterwards.
+ * @param host The host; NULL is allowed. The pointer is invalid afterwards. A callout of the loop may make the call.
  *
- * Thread: [loop].  Blocks until the thread has ended, which does nothing else.
+ * Thread: [loop].  Blocks until the thread has ended, which is soon.
  */
 static inline void rlc_sdl_detach(rlc_sdl_host *host) {
     if (host == NULL)

@@ -1,9 +1,9 @@
 /**
  * <crunloop/adapters/uv.h>: an rlc_loop inside a uv_loop_t of libuv. Needs libuv 1.
  *
- * The adapter keeps uv_run from returning until it is detached. libuv cannot be run inside its own callbacks: uv_run is
- * not reentrant. An rlc_loop can be. A child of fork(2) calls uv_loop_fork before it detaches, as before any other use
- * of libuv.
+ * The adapter keeps uv_run from returning until it is detached. Callbacks of libuv cannot call uv_run, which is not
+ * reentrant; they can run an rlc_loop. A child of fork(2) must call uv_loop_fork before it detaches, as before any
+ * other use of libuv.
  */
 #ifndef CRUNLOOP_ADAPTERS_UV_H
 #define CRUNLOOP_ADAPTERS_UV_H
@@ -13,7 +13,7 @@
 
 RLC_BEGIN_DECLS
 
-/** A loop in a uv_loop_t. Who attaches it owns it, and ends it by rlc_uv_detach. */
+/** A loop in a uv_loop_t. The caller that attaches it ends it by rlc_uv_detach. */
 typedef struct rlc_uv_host {
     rlc_hosted hosted;
     uv_poll_t poll;
@@ -25,7 +25,7 @@ typedef struct rlc_uv_host {
 } rlc_uv_host;
 
 /**
- * uv_close_cb. The last one frees the host.
+ * uv_close_cb. The last call frees the host.
  *
  * @param handle A handle of the host.
  *
@@ -55,7 +55,7 @@ static inline void rlc_uv_close(rlc_uv_host *host) {
  * uv_poll_cb.
  *
  * @param poll   The handle.
- * @param status 0, or what libuv could not poll for.
+ * @param status 0, or the error of libuv's poll.
  * @param events UV_READABLE.
  *
  * Thread: [loop].
@@ -66,7 +66,7 @@ static inline void rlc_uv_readable(uv_poll_t *poll, int status, int events) {
 }
 
 /**
- * uv_idle_cb. Nothing: that the handle is active is enough.
+ * uv_idle_cb. Does nothing: an active handle suffices.
  *
  * @param idle The handle.
  *
@@ -93,7 +93,7 @@ static inline void rlc_uv_prepare(uv_prepare_t *prepare) {
     else
         (void)uv_idle_stop(&host->idle);
     if (host->hosted.status < 0) {
-        if (uv_is_active((uv_handle_t *)&host->poll)) /* once: the number may be another file's later */
+        if (uv_is_active((uv_handle_t *)&host->poll)) /* once: the number may belong to another file later */
             (void)uv_poll_stop(&host->poll);
     } else if (rlc_hosted_was_rebuilt(&host->hosted)) {
         (void)uv_poll_stop(&host->poll);
@@ -102,7 +102,7 @@ static inline void rlc_uv_prepare(uv_prepare_t *prepare) {
 }
 
 /**
- * uv_check_cb. At most one pass.
+ * uv_check_cb. Makes at most one pass.
  *
  * @param check The handle.
  *
@@ -141,7 +141,7 @@ static inline int rlc_uv_attach(rlc_loop *loop, uv_loop_t *uv, rlc_uv_host **ret
     (void)uv_idle_init(uv, &host->idle);
     host->poll.data = host->prepare.data = host->check.data = host->idle.data = host;
     host->open = 4;
-    (void)uv_poll_start(&host->poll, UV_READABLE, rlc_uv_readable); /* it registers before libuv sleeps */
+    (void)uv_poll_start(&host->poll, UV_READABLE, rlc_uv_readable); /* libuv registers it before it sleeps */
     (void)uv_prepare_start(&host->prepare, rlc_uv_prepare);
     (void)uv_check_start(&host->check, rlc_uv_check);
     *ret_host = host;
@@ -149,10 +149,10 @@ static inline int rlc_uv_attach(rlc_loop *loop, uv_loop_t *uv, rlc_uv_host **ret
 }
 
 /**
- * Tells whether the loop has failed: it is not served any more then.
+ * Tells whether the loop has failed: then the host does not serve it any more.
  *
  * @param host From rlc_uv_attach.
- * @return 0, or what rlc_loop_prepare or rlc_loop_dispatch have failed with, such as -ECHILD.
+ * @return 0, or the -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD.
  *
  * Thread: [loop].
  */
@@ -161,10 +161,11 @@ static inline int rlc_uv_status(const rlc_uv_host *host) {
 }
 
 /**
- * Removes a loop from its uv_loop_t. The loop lives on, and can be attached again. The memory is freed when libuv has
- * closed the handles: in the next iteration, as always with libuv.
+ * Removes a loop from its uv_loop_t. The loop continues to exist, and can be attached again. The memory is freed when
+ * libuv has closed the handles, which it does in its next iteration.
  *
- * @param host From rlc_uv_attach, also from a callout of the loop; NULL is allowed. The pointer is invalid afterwards.
+ * @param host From rlc_uv_attach; NULL is allowed. The pointer is invalid afterwards. A callout of the loop may make
+ *             the call.
  *
  * Thread: [loop].
  */
