@@ -1,5 +1,5 @@
-// Readiness that was fetched is believed, without asking the kernel again, for a source that owns its descriptor and is
-// a member of one mode.
+// A source that owns its descriptor and is a member of one mode is believed: the loop serves the readiness that it has
+// fetched without asking the kernel again.
 
 extension ModePointer {
   /// Called when a member was registered. Its readiness is believed if it owns the descriptor, this is its only mode of

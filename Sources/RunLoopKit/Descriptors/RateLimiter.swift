@@ -27,7 +27,7 @@ extension RunLoop {
       }
     }
 
-    /// When the pause ends that the source needs now; nil if it has calls left.
+    /// When the period ends, if the source has used up its calls; nil if it has calls left.
     func restEnd(now: UInt64) -> UInt64? {
       lock.withLock { used >= limit.count && now < periodEnd ? periodEnd : nil }
     }

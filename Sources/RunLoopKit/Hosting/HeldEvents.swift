@@ -17,9 +17,9 @@ extension RunLoop {
 }
 
 extension PassEvent {
-  /// Returns what is still true of the event. If nothing is, drops the event and returns nil. For a descriptor source
-  /// that can be read or written the function asks the kernel, by one system call. All other events last, or were taken
-  /// together with their data.
+  /// Returns what is still true of the event. If nothing is, drops the event and returns nil. Asks the kernel, by one
+  /// system call, whether the descriptor of a descriptor source can still be read or written. All other events last, or
+  /// were taken together with their data.
   @inline(never)
   func ifStillTrue(in mode: ModePointer, of loop: RunLoop) -> PassEvent? {
     guard case .port(let item, let ready) = self else { return self }

@@ -1,8 +1,9 @@
 /// A wait of a host for the loop: from `prepareToWait` to `runPendingWork`, or until it ends without that call.
 /// - Thread: The loop's own.
 ///
-/// A wait has one mode, and waits and runs nest in each other. But a wait has no frame on the stack, since the host
-/// sleeps after `prepareToWait` has returned. So it ends at the latest when the callout returns in which it was begun.
+/// Each wait has one mode, and waits and runs nest in each other. Unlike a run, a wait has no frame on the stack, since
+/// the host sleeps after `prepareToWait` has returned. So it ends at the latest when the callout returns in which it
+/// was begun.
 struct HostedWait {
   enum Phase {
     /// `prepareToWait` has begun, or has found work.
@@ -27,9 +28,9 @@ struct HostedWait {
 
   /// The loop's current mode before the wait. The end of the wait puts it back.
   let outerMode: ModePointer?
-  /// The stop word of the enclosing run, or of none. The end of the wait puts it back (rule 20).
+  /// The enclosing run's stop word. The end of the wait puts it back (rule 20).
   let stopAround: UInt64
-  /// The wakes of the enclosing wait, during which the host runs the loop itself. The end of this wait puts them back.
+  /// The wakes of the enclosing wait, if there is one. The end of this wait puts them back.
   let outerWakes: Wakes.OfHost
 }
 

@@ -1,6 +1,6 @@
 extension RunLoop {
-  /// The wait of the host that is calling: the innermost wait, if it was begun in the same callout. A wait of an outer
-  /// level is none.
+  /// The wait of the host that is calling: the innermost wait, if it was begun in the same callout. Nil if the
+  /// innermost wait was begun on an outer level of nesting.
   var ownHostedWait: HostedWait? {
     guard let wait = owner.hosted?.waits.last, wait.parent == innermostRun.state.at else { return nil }
     return wait
@@ -19,7 +19,7 @@ extension RunLoop {
     hosted.waits[hosted.waits.count - 1].host = host
     guard innermostRun.isRunning else { return }
     lock.withLock {
-      // As a nested run would find timers and descriptor sources.
+      // Prepares timers and descriptor sources as for a nested run.
       state.collectedTimers.putBack()
       innermostRun.muteServed(in: mode, on: self)
     }
@@ -74,7 +74,7 @@ extension RunLoop {
     }
     if let run, let mode = wait.outerMode {
       demandPollForJobs(run, in: mode)
-      // The interrupt by that stop may have ended the host's sleep instead of the run's.
+      // The interrupt of that stop may have ended the host's sleep only, so the run must poll again.
       if stops.isRequested { wakes.demandPoll(of: run) }
     }
     return (isWoken, isStopped)

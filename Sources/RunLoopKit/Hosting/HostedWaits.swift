@@ -4,10 +4,10 @@ final class HostedWaits {
   var waits: ContiguousArray<HostedWait> = []
   /// At most one for each mode.
   private var events: [(mode: ModePointer, event: PassEvent)] = []
-  /// How a run sleeps in a host, and the host that has said so.
+  /// The closure by which a run sleeps in a host, and that host.
   var sleep: (host: ObjectIdentifier, body: HostSleep)?
-  /// The passes that hosts have asked for, the innermost last. An exception may have left some, and the loop has not
-  /// noticed.
+  /// The passes that hosts have asked for, the innermost last. An exception may have left some of them, which the loop
+  /// notices later.
   private var passes: [Pass] = []
 
   private struct Pass {
@@ -17,14 +17,14 @@ final class HostedWaits {
     var isStopped = false
   }
 
-  /// Called when a host asks for a pass in a callout of the run at `parent`. Passes that it has asked for there before
-  /// were left.
+  /// Adds the pass that a host asks for inside the run at `parent`. If there is one with that parent, an exception has
+  /// left it, and those inside it.
   func beginPass(inside parent: UInt) {
     forgetPass(inside: parent)
     passes.append(Pass(parent: parent))
   }
 
-  /// Called when the run inside the one at `parent` was left. If a host has asked for its pass, that was left, too.
+  /// Called when a run inside the run at `parent` was left. Removes the pass of that run, if a host has asked for it.
   func forgetPass(inside parent: UInt) {
     if let left = passes.firstIndex(where: { $0.parent == parent }) { passes.removeSubrange(left...) }
   }
@@ -36,7 +36,7 @@ final class HostedWaits {
     return passes[index].isStopped
   }
 
-  /// Called when the run inside the one at `parent` has ended and a stop was requested.
+  /// Called when a run inside the run at `parent` has ended while a stop was requested.
   func noteStopped(inside parent: UInt) {
     if let index = passes.firstIndex(where: { $0.parent == parent }) { passes[index].isStopped = true }
   }
@@ -47,7 +47,7 @@ final class HostedWaits {
     for index in waits.indices where isLeft(waits[index]) { waits[index].hasLeft = true }
   }
 
-  /// Called when `prepareToWait` has failed.
+  /// Called when `prepareToWait` has failed: its wait is to end.
   func leaveInnermost() { if let last = waits.indices.last { waits[last].hasLeft = true } }
 
   // MARK: Events that were found before the pass that serves them

@@ -13,8 +13,8 @@ extension RunLoop {
     return hasEnded
   }
 
-  /// Called when a callout of the innermost run has returned. If it has run the host's loop, that has returned too: the
-  /// waits that it has left open end. A stop that has come for such a wait goes to the run, since nothing tells for
+  /// Called when a callout of the innermost run has returned. If the callout has run the host's loop, the waits end
+  /// that this has left open. A stop that has come for such a wait goes to the run, since the loop cannot know for
   /// which of the two it was meant.
   @inline(never)
   func endHostedWaitsOfCallout() {
@@ -34,14 +34,14 @@ extension RunLoop {
     }
   }
 
-  /// Called when a run is over. It may have been begun during a wait, or code that is no callout may have left a wait
-  /// open in it.
+  /// Called when a run is over. Ends the waits that were left open inside it, and continues the wait during which it
+  /// was begun.
   @inline(never)
   func runEndsInHostedWait(_ run: UInt) {
     guard isInThisProcess else { return }
     while let wait = owner.hosted?.waits.last, wait.parent == run { forgetHostedWait(wait) }
     guard let wait = ownHostedWait else { return }
-    // The run may have taken interrupts and events, and nothing polls for them before the host sleeps.
+    // The run may have taken interrupts and fetched events, which must end the host's next sleep.
     if wait.phase == .asleep { wakes.goOnSleeping() }
     endLeftHostedWaits()
   }

@@ -1,6 +1,6 @@
 /// A block that another thread runs, while a thread or a task waits for it. Once the ticket says that the block has
-/// begun, only the running thread uses the closures. Otherwise only the code does that has withdrawn it or has marked
-/// it as lost.
+/// begun, only the running thread uses the closures. Before that, only the code uses them that has withdrawn the block
+/// or marked it as lost.
 final class AwaitedCall: CallOnStack, @unchecked Sendable {
   let ticket = BlockTicket()
   @exclusivity(unchecked) private var body: Body?

@@ -64,7 +64,7 @@ final class IdleQueue: @unchecked Sendable {
     if lock.withLock({ !blocks.isEmpty }) { loop.wakeUp() }
   }
 
-  /// Begins with the blocks of `later` if there are no others. Returns false if there are none.
+  /// Takes over the blocks of `later` if there are no others. Returns false if there are none at all.
   private func begin() -> Bool {
     if blocks.isEmpty {
       blocks.trim()

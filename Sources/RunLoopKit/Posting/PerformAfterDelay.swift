@@ -2,9 +2,9 @@ extension RunLoop {
   /// Runs `block` once on the loop's thread, after a delay, when the loop runs in the mode.
   ///
   /// The loop uses a one-shot timer of the mode, which keeps the mode from being empty and is late if the loop is busy
-  /// or runs in other modes. Blocks of equal dates run in the order of the calls. The block never runs inside this
-  /// call, but when the loop next fires timers, even with a delay of zero. If a timer, a port or a block at the end of
-  /// a pass makes the call, that is in the next pass.
+  /// or runs in other modes. Blocks of equal dates run in the order of the calls. Even with a delay of zero the block
+  /// does not run inside this call, but when the loop next fires timers. If a timer, a port or a block at the end of a
+  /// pass makes the call, that is in the next pass.
   /// - Parameters:
   ///   - delay: From now; zero or less: as soon as the loop fires timers [RLK-VALUE-2].
   ///   - tolerance: How much later the block may run, so that wakes can be shared; zero or less: not at all. Nil: the

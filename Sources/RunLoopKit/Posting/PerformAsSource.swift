@@ -5,9 +5,9 @@ extension RunLoop {
   ///
   /// The call wakes the loop. A run that is to return after a source was handled returns after the block
   /// [RLK-PERFORM-2]. The block runs among the loop's blocks, in the order of queueing, and keeps its modes from being
-  /// empty until it has run [RLK-PERFORM-5]. If an earlier block runs the loop, a block that was queued before that run
-  /// began runs after it. In a run that returns after a source, the signalled sources that are ready at the same moment
-  /// stay signalled for the next run.
+  /// empty until it has run [RLK-PERFORM-5]. If an earlier block runs the loop, and this block was queued before that
+  /// nested run began, this block runs after the nested run. In a run that returns after a source, the signalled
+  /// sources that are ready at the same moment stay signalled for the next run.
   /// - Parameters:
   ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. `.common` stands
   ///     for every mode that is common when the loop drains the queue.

@@ -48,8 +48,7 @@ struct ClockTimers {
   /// The timerfd's number, and the date for which it is armed. Nil without a timerfd.
   var portState: (fileDescriptor: Int32, armed: UInt64)? { port.map { ($0.fileDescriptor, $0.armed) } }
 
-  /// Makes the timerfd unless it exists, and adds it to the mode's port set, if there is one, unless the set watches
-  /// it.
+  /// Makes the timerfd if there is none, and adds it to the mode's port set, if that exists and does not watch it yet.
   mutating func makePort(in set: PortSet?, _ kernel: Kernel?) throws(RunLoopError) {
     guard token == 0 else { return }
     if port == nil { port = try TimerPort(clock, kernel) }

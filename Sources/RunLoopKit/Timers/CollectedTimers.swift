@@ -27,7 +27,7 @@ struct CollectedTimers: ~Copyable {
 
   func isLast(_ index: Int) -> Bool { index == count - 1 }
 
-  /// Takes all timers out of the heap that are due at `now` on its clock.
+  /// Takes all timers that are due at `now` on the heap's clock out of the heap.
   @inline(__always)
   mutating func append(dueIn heap: TimerHeap, of mode: ModePointer, now: UInt64) {
     if made == nil { made = .make(Row()) }
@@ -77,7 +77,8 @@ struct CollectedTimers: ~Copyable {
     }
   }
 
-  /// The earliest date of those that are members of the mode. All of them must be on the suspending clock.
+  /// The earliest date of the collected timers that are members of the mode. All of these must be on the suspending
+  /// clock.
   func firstDate(of mode: ModePointer) -> UInt64 {
     var first = Time.forever
     for index in 0..<count {

@@ -62,8 +62,9 @@ extension RunLoop.Timer {
     return fired
   }
 
-  /// False if the timer's clock was set back since it was collected: it must not fire early, so it is armed for its
-  /// date again. False, too, if it was given a later date, for which it is armed already. Under the leaf lock.
+  /// Whether the timer is still due. It is not if its clock was set back since it was collected: it must not fire
+  /// early, and is armed for its date again. It is not, either, if it was given a later date, for which it is armed
+  /// already. Under the leaf lock.
   private func isStillDue(_ collected: CollectedTimers.Entry, on loop: RunLoop) -> Bool {
     let now = Kernel.now(clock)
     if schedule.date(on: clock) <= now {
@@ -95,7 +96,7 @@ extension RunLoop.Timer {
     guard isValid else { return firing.store(false, ordering: .relaxed) }
     let isHere = loop.lock.withLock { endFiring(fired: fired, on: loop) }
     // If the callout has moved the timer to another loop, that loop has not armed it, because it was firing.
-    if !isHere, let host = owner, host !== loop { rearm(on: host) }
+    if !isHere, let other = owner, other !== loop { rearm(on: other) }
   }
 
   /// Invalidates a one-shot timer that has fired, and lets go of its entry at `index`. Quick for a timer that is in one
@@ -129,8 +130,8 @@ extension RunLoop.Timer {
     }
   }
 
-  /// Arms the timer in a loop to which its callout has added it. The callout is over.
-  private func rearm(on host: RunLoop) {
-    host.lock.withLock { withLinks { links in if !isFiring { arm(links, on: host) } } }
+  /// Arms the timer, after its callout, in a loop to which the callout has added it.
+  private func rearm(on other: RunLoop) {
+    other.lock.withLock { withLinks { links in if !isFiring { arm(links, on: other) } } }
   }
 }

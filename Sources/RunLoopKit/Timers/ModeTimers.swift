@@ -8,7 +8,7 @@ struct ModeTimers: ~Copyable {
   /// In the order of `TimerClock`. Each is made with the first timer on its clock, and kept.
   private var row = OneOrMany<ClockTimers>()
   /// Until this moment on the suspending clock no timer has to fire, and a timerfd reports the moment. 0: not known, so
-  /// that a pass reads the heaps. Read without the lock, so that a pass with nothing due takes none for the heaps.
+  /// that a pass reads the heaps. Read without the lock, so that a pass with nothing due needs no lock.
   private let restUntil = Atomic<UInt64>(Time.forever)
 
   /// Adds a timer and returns its token. The first timer on a clock makes the heap, and the timerfd if a descriptor is
@@ -100,7 +100,7 @@ struct ModeTimers: ~Copyable {
 
   // MARK: Rest. Read by the loop's thread without the lock
 
-  /// True if a pass would find nothing to do in the heaps, and nothing about members that epoll does not watch.
+  /// True while a pass need read neither the heaps nor the members that epoll does not watch.
   @inline(__always)
   var isAtRest: Bool { restEnd != 0 }
 
@@ -262,14 +262,14 @@ struct ModeTimers: ~Copyable {
     if row.others != nil { row.changeOthers { $0.forgetExpiry() } }
   }
 
-  /// Called when the event of a timerfd was taken from the set; setting the wall clock is such an event, too.
+  /// Called when the event of a timerfd was taken from the set. Setting the wall clock causes such an event, too.
   func noteExpiry(_ hint: PortSet.Hint) {
     if let first = row.first, first.hint == hint { return first.noteExpiry() }
     row.others?.first { $0.hint == hint }?.noteExpiry()
   }
 
-  /// Takes the timers out of the heaps that are due at `now`, in the order of the moments at which they became due.
-  /// Equal moments go by clock, and on one clock in the order of its heap. `mode` is the mode whose timers these are.
+  /// Takes the timers that are due at `now` out of the heaps, in the order of the moments at which they became due.
+  /// Equal moments go by clock, and on one clock in the order of its heap. `mode`: the mode whose timers these are.
   mutating func collect(of mode: ModePointer, now: UInt64, into collected: inout CollectedTimers) {
     forgetExpiries()
     guard let first = row.first else { return }

@@ -1,4 +1,4 @@
-// When the timerfds of a mode are set. Under the lock.
+// When the timerfds of a mode are armed. Under the lock.
 
 extension ModePointer {
   /// Arms the mode's timerfds for its first timers, if a run, a host or descriptors need the expiry.
