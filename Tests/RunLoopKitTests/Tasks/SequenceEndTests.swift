@@ -7,7 +7,7 @@ import Testing
 import class RunLoopKit.RunLoop
 
 /// Ends of descriptors for tasks that wait, and of sequences: where an item is meanwhile, and what is left of it.
-@Suite struct StreamEndTests {
+@Suite struct SequenceEndTests {
   enum End: CaseIterable, Sendable {
     /// The last writer has gone.
     case hangup

@@ -41,7 +41,7 @@ final class BytePipe: Sendable {
   }
 }
 
-@Suite struct StreamTests {
+@Suite struct SequenceTests {
   @Test func test_RLK_STREAM_1_aTaskGetsAnElementForEachCallout() async throws {
     try await withLoop { loop, _ in
       let pipe = BytePipe()

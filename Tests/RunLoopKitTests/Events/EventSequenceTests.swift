@@ -10,7 +10,7 @@ private func spawn(_ command: String) throws -> Int32 {
   try RunLoop.ChildSource.spawn("/bin/sh", arguments: ["-c", command])
 }
 
-@Suite struct EventStreamTests {
+@Suite struct EventSequenceTests {
   @Test func test_RLK_STREAM_9_theSequenceEndsAfterTheLastChild() async throws {
     let thread = RunLoop.Thread(name: "stream")
     try await thread.start()
@@ -75,7 +75,7 @@ private func spawn(_ command: String) throws -> Int32 {
   }
 }
 
-extension EventStreamTests {
+extension EventSequenceTests {
   /// Who asks for a mode waits in that, and in no other.
   @Test func test_RLK_STREAM_9_sourcesAreInTheModeThatWasAskedFor() async throws {
     let thread = RunLoop.Thread(name: "stream")
@@ -102,7 +102,7 @@ extension EventStreamTests {
   }
 }
 
-extension EventStreamTests {
+extension EventSequenceTests {
   /// What a sequence owns ends with its loop, though the sequence is there.
   @Test func test_RLK_STREAM_9_childrenEndWithTheLoop() async throws {
     let thread = RunLoop.Thread(name: "stream")
@@ -138,7 +138,7 @@ extension EventStreamTests {
 }
 
 /// In processes of their own, whose masks are theirs.
-final class SignalStreamTests: XCTestCase {
+final class SignalSequenceTests: XCTestCase {
   func test_RLK_STREAM_2_signalsWaitForABusyTask() {
     inChild { check in
       let loop = RunLoop.current
