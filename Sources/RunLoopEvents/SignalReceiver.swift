@@ -34,7 +34,7 @@ final class SignalReceiver: @unchecked Sendable {
     self.order = order
     hub = SignalHub.current
     port = try EventPort(inner: RunLoopError.checkCore(rlc_signal_fd_create(signals.bits), signals.refusal))
-    try hub.claim(signals)  // last: what fails leaves the mask alone
+    try hub.claim(signals)  // last, so that a failure leaves the mask unchanged
     hub.add(self)
   }
 

@@ -27,6 +27,6 @@ extension RunLoop {
       feed.append(port)
       right = Port.SendRight(SequenceRight(to: port.mailbox, end))
     }
-    return (right.unsafelyUnwrapped, messages)  // made above
+    return (right.unsafelyUnwrapped, messages)  // the closure above has set it
   }
 }

@@ -250,7 +250,7 @@ extension RunLoop {
 
     /// Under the lock.
     private func signal() {
-      guard let source else { return }  // `join` will
+      guard let source else { return }  // `join` signals it
       isSignalled = true
       source.signal()
     }

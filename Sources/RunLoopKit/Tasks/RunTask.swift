@@ -41,7 +41,7 @@ extension RunLoop {
     try checkOwner("run(in:_:)")
     guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: "run(in:_:)") }
     let executor = isCommonMode(mode) ? self.executor : self.executor(in: mode)
-    let body = body  // asked for its isolation as a parameter, the compiler (6.3) crashes
+    let body = body  // reading the isolation of the parameter itself crashes the compiler (6.3)
     try checkServed(body.isolation, executor, mode)
     let bell = Port(queueLimit: 1, onlyHost: self, unchecked: { [unowned self] _, _ in awaitedBellRang() })
     bell.isHidden = true
