@@ -55,18 +55,18 @@ extension RunLoop {
       processID: Int32, ownership: Ownership = .borrowed, order: Int = 0,
       _ body: @escaping @Sendable (ChildSource, ExitStatus) -> Void
     ) throws {
-      try self.init(processID: processID, ownership: ownership, order: order, onlyHost: nil, unchecked: body)
+      try self.init(processID: processID, ownership: ownership, order: order, onlyLoop: nil, unchecked: body)
     }
 
     init(
-      processID: Int32, ownership: Ownership = .borrowed, order: Int, onlyHost: RunLoop?,
+      processID: Int32, ownership: Ownership = .borrowed, order: Int, onlyLoop: RunLoop?,
       unchecked body: @escaping (ChildSource, ExitStatus) -> Void
     ) throws {
       self.body = Body(body)
       self.ownership = ownership
       self.processID = processID
       process = try ChildHub.current.open(processID)
-      try super.init(process.owned, order: order, onlyHost: onlyHost)
+      try super.init(process.owned, order: order, onlyLoop: onlyLoop)
     }
 
     /// How the child has ended; nil until the closure of a source for it was called.

@@ -72,7 +72,7 @@ extension RunLoop {
     try EventSequence(of: self, in: mode) { feed in
       let turn = feed.makeTurn()
       feed.append(
-        try FileWatch(pathBytes, events: events, limit: nil, order: 0, for: self, onlyHost: nil) { _, event in
+        try FileWatch(pathBytes, events: events, limit: nil, order: 0, for: self, onlyLoop: nil) { _, event in
           turn.deliver(event, isLast: event.kind == .ended)
         })
     }

@@ -50,7 +50,7 @@ final class FileEventReader: @unchecked Sendable {
   init(about path: [UInt8]) throws(RunLoopError) {
     let made = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
     inotify = Inotify(descriptor: try RunLoopError.checkDescriptor(made, "inotify_init1", SystemPath.text(path)))
-    let item = try FileEventItem(OwnedDescriptor(inotify.descriptor), kind: .connection, order: 0, onlyHost: nil)
+    let item = try FileEventItem(OwnedDescriptor(inotify.descriptor), kind: .connection, order: 0, onlyLoop: nil)
     shared = SharedReader(item)
     item.reader = self
   }

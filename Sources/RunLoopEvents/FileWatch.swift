@@ -48,7 +48,7 @@ extension RunLoop {
       _ body: @escaping @Sendable (FileWatch, Event) -> Void
     ) throws {
       try self.init(
-        Array(path.utf8), events: events, limit: limit, order: order, for: nil, onlyHost: nil, unchecked: body)
+        Array(path.utf8), events: events, limit: limit, order: order, for: nil, onlyLoop: nil, unchecked: body)
     }
 
     /// As `init(path:events:limit:order:_:)`, for a path of bytes without a zero at the end, which need not be UTF-8.
@@ -56,12 +56,12 @@ extension RunLoop {
       pathBytes: [UInt8], events: Event.Kinds, limit: RateLimit? = nil, order: Int = 0,
       _ body: @escaping @Sendable (FileWatch, Event) -> Void
     ) throws {
-      try self.init(pathBytes, events: events, limit: limit, order: order, for: nil, onlyHost: nil, unchecked: body)
+      try self.init(pathBytes, events: events, limit: limit, order: order, for: nil, onlyLoop: nil, unchecked: body)
     }
 
     /// - Parameter loop: The loop whose instance the watch shares; nil for the loop of this thread.
     init(
-      _ path: [UInt8], events: Event.Kinds, limit: RateLimit?, order: Int, for loop: RunLoop?, onlyHost: RunLoop?,
+      _ path: [UInt8], events: Event.Kinds, limit: RateLimit?, order: Int, for loop: RunLoop?, onlyLoop: RunLoop?,
       unchecked body: @escaping (FileWatch, Event) -> Void
     ) throws {
       self.body = Body(body)
@@ -69,8 +69,8 @@ extension RunLoop {
       let mask = events.intersection(.all).rawValue
       try SystemPath.check(path, mask: mask)
       queue = try FileEventQueue(path, mask: mask)
-      reader = try FileEventReaders.current.insert(queue, for: (loop ?? onlyHost)?.serial ?? ThreadRecord.loopSerial)
-      try super.init(queue.port.owned, limit: limit, order: order, onlyHost: onlyHost, reader: reader.shared)
+      reader = try FileEventReaders.current.insert(queue, for: (loop ?? onlyLoop)?.serial ?? ThreadRecord.loopSerial)
+      try super.init(queue.port.owned, limit: limit, order: order, onlyLoop: onlyLoop, reader: reader.shared)
       queue.watch = self
     }
 

@@ -14,7 +14,7 @@ extension RunLoop.Local {
     _ signals: RunLoop.Signal..., limit: RunLoop.RateLimit? = nil, order: Int = 0, in mode: RunLoop.Mode = .default,
     _ body: @escaping (RunLoop.SignalSource, RunLoop.SignalInfo) -> Void
   ) throws -> RunLoop.SignalSource {
-    try added(RunLoop.SignalSource(Set(signals), limit: limit, order: order, onlyHost: loop, unchecked: body), to: mode)
+    try added(RunLoop.SignalSource(Set(signals), limit: limit, order: order, onlyLoop: loop, unchecked: body), to: mode)
   }
 
   /// Creates a child source and adds it to `mode`.
@@ -31,7 +31,7 @@ extension RunLoop.Local {
     in mode: RunLoop.Mode = .default, _ body: @escaping (RunLoop.ChildSource, RunLoop.ExitStatus) -> Void
   ) throws -> RunLoop.ChildSource {
     try added(
-      RunLoop.ChildSource(processID: processID, ownership: ownership, order: order, onlyHost: loop, unchecked: body),
+      RunLoop.ChildSource(processID: processID, ownership: ownership, order: order, onlyLoop: loop, unchecked: body),
       to: mode)
   }
 
@@ -43,7 +43,7 @@ extension RunLoop.Local {
   ) throws -> RunLoop.FileWatch {
     try added(
       RunLoop.FileWatch(
-        pathBytes, events: events, limit: limit, order: order, for: loop, onlyHost: loop, unchecked: body),
+        pathBytes, events: events, limit: limit, order: order, for: loop, onlyLoop: loop, unchecked: body),
       to: mode)
   }
 
@@ -72,6 +72,6 @@ extension RunLoop.Local {
     _ body: @escaping (RunLoop.MemoryPressure, RunLoop.MemoryPressure.Event) -> Void
   ) throws -> RunLoop.MemoryPressure {
     try added(
-      RunLoop.MemoryPressure(stall, time, window, path: path, order: order, onlyHost: loop, unchecked: body), to: mode)
+      RunLoop.MemoryPressure(stall, time, window, path: path, order: order, onlyLoop: loop, unchecked: body), to: mode)
   }
 }

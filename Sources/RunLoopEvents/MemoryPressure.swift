@@ -51,11 +51,11 @@ extension RunLoop {
       _ stall: Stall, longerThan time: Duration, within window: Duration, path: String = "/proc/pressure/memory",
       order: Int = 0, _ body: @escaping @Sendable (MemoryPressure, Event) -> Void
     ) throws {
-      try self.init(stall, time, window, path: path, order: order, onlyHost: nil, unchecked: body)
+      try self.init(stall, time, window, path: path, order: order, onlyLoop: nil, unchecked: body)
     }
 
     init(
-      _ stall: Stall, _ time: Duration, _ window: Duration, path: String, order: Int, onlyHost: RunLoop?,
+      _ stall: Stall, _ time: Duration, _ window: Duration, path: String, order: Int, onlyLoop: RunLoop?,
       unchecked body: @escaping (MemoryPressure, Event) -> Void
     ) throws {
       self.body = Body(body)
@@ -66,7 +66,7 @@ extension RunLoop {
         "\(stall.word) \(PressureTrigger.microseconds(time)) \(PressureTrigger.microseconds(window))",
         to: descriptor,
         of: path)
-      try super.init(owned, interest: PortRegistration.priority, order: order, onlyHost: onlyHost)
+      try super.init(owned, interest: PortRegistration.priority, order: order, onlyLoop: onlyLoop)
     }
 
     package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {

@@ -62,7 +62,7 @@ extension RunLoop {
       _ signals: Signal..., limit: RateLimit? = nil, order: Int = 0,
       _ body: @escaping @Sendable (SignalSource, SignalInfo) -> Void
     ) throws {
-      try self.init(Set(signals), limit: limit, order: order, onlyHost: nil, unchecked: body)
+      try self.init(Set(signals), limit: limit, order: order, onlyLoop: nil, unchecked: body)
     }
 
     /// As `init(_:limit:order:_:)` with a list, for a set.
@@ -70,16 +70,16 @@ extension RunLoop {
       _ signals: Set<Signal>, limit: RateLimit? = nil, order: Int = 0,
       _ body: @escaping @Sendable (SignalSource, SignalInfo) -> Void
     ) throws {
-      try self.init(signals, limit: limit, order: order, onlyHost: nil, unchecked: body)
+      try self.init(signals, limit: limit, order: order, onlyLoop: nil, unchecked: body)
     }
 
     init(
-      _ signals: Set<Signal>, limit: RateLimit?, order: Int, onlyHost: RunLoop?,
+      _ signals: Set<Signal>, limit: RateLimit?, order: Int, onlyLoop: RunLoop?,
       unchecked body: @escaping (SignalSource, SignalInfo) -> Void
     ) throws {
       self.body = Body(body)
       receiver = try SignalReceiver(SignalSet(signals), order: order)
-      try super.init(receiver.port.owned, limit: limit, order: order, onlyHost: onlyHost)
+      try super.init(receiver.port.owned, limit: limit, order: order, onlyLoop: onlyLoop)
       receiver.source = self
     }
 

@@ -90,7 +90,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     if isIntroduced {  // PacketBuffer lists it too, but cannot report a failure
       try RunLoopError.checkCore(Unshared.section { Unshared.add(fileDescriptor) })
     }
-    try super.init(socket, kind: .connection, order: 0, onlyHost: nil)
+    try super.init(socket, kind: .connection, order: 0, onlyLoop: nil)
   }
 
   /// True once the connection has ended.

@@ -33,7 +33,7 @@ extension Channel {
       hasNoMore(for: right.pending.bell)
       let (isWatched, isEmpty) = importing.withLock { (self.isWatched, imports.isEmpty) }
       // Otherwise the connection stays in the modes of the request, which most likely repeats.
-      if isWatched || right.pending.isAwaitedByTask && hosts.count > 1 { followPorts() }
+      if isWatched || right.pending.isAwaitedByTask && loops.count > 1 { followPorts() }
       if isEmpty { closeIfUnused() }
     case .unclaimed(let number, let message):
       withExtendedLifetime(message) {}
@@ -153,7 +153,7 @@ extension Channel {
   /// Pauses or resumes the connection in all its loops. While it is paused for a full port, the peer's sends wait.
   /// Under `receiving`.
   func rest(_ rests: Bool) {
-    for host in hosts { rest(rests, in: host) }
+    for loop in loops { rest(rests, in: loop) }
   }
 
   /// Queues the message. Returns false if it must wait for room: the connection then stalls. Under `receiving`.

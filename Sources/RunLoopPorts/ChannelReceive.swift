@@ -28,7 +28,7 @@ extension Channel {
     case .direct(let membership, let message):
       if !message.components.isEmpty { message.revealDescriptors() }
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(membership.port, message)
-      membership.host.hasCalled(membership.port)
+      membership.loop.hasCalled(membership.port)
       return true
     case let arrival:
       handle(arrival)
@@ -229,9 +229,9 @@ extension Channel {
   private func direct(_ mailbox: Mailbox, in mode: ModePointer?) -> PortMembership? {
     guard let mode, mailbox.count == 0, let membership = mailbox.membership(in: mode) else { return nil }
     // As for every callout, the port is recorded first and then checked to be a member still.
-    membership.host.beginCallout(membership.port)
+    membership.loop.beginCallout(membership.port)
     if membership.port.isValid, membership.port.isMember(of: mode) { return membership }
-    membership.host.beginCallout(self)
+    membership.loop.beginCallout(self)
     releasedLater = membership
     return nil
   }

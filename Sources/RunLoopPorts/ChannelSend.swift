@@ -199,12 +199,12 @@ extension Channel {
       return exchangeInterest(interest) != interest
     }
     guard hasChanged else { return }
-    for host in hosts { renewInterest(host) }
+    for loop in loops { renewInterest(loop) }
   }
 
   /// Registers the interest again. If the kernel refuses, the connection could not receive any more: it ends, which
   /// both sides notice. Call it with no lock held.
-  func renewInterest(_ host: RunLoop) {
-    do throws(RunLoopError) { try renewInterest(in: host) } catch { endConnection(error) }
+  func renewInterest(_ loop: RunLoop) {
+    do throws(RunLoopError) { try renewInterest(in: loop) } catch { endConnection(error) }
   }
 }

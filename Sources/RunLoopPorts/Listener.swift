@@ -16,7 +16,7 @@ final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
     self.terms = terms
     claim = try NameClaim(name)
     terms.claim = claim
-    try super.init(claim.owned, kind: .connection, order: 0, onlyHost: nil)
+    try super.init(claim.owned, kind: .connection, order: 0, onlyLoop: nil)
   }
 
   override var servedPorts: [Mailbox] { mailbox.isValid ? [mailbox] : [] }
@@ -53,7 +53,7 @@ final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
     guard isPaused.exchange(pauses, ordering: .relaxed) != pauses else { return }
     let readable = PortRegistration.readable
     _ = exchangeInterest(pauses ? readable | UInt32(PortRegistration.edge) : readable)
-    for host in hosts { try? renewInterest(in: host) }  // a refused interest is registered later
+    for loop in loops { try? renewInterest(in: loop) }  // a refused interest is registered later
   }
 
   private static let pauseTime = Duration.milliseconds(100)

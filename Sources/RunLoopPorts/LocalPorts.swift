@@ -19,7 +19,7 @@ extension RunLoop.Local {
     _ receive: @escaping (RunLoop.Port, RunLoop.Message) -> Void
   ) throws -> RunLoop.Port {
     let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
-    return try added(RunLoop.Port(name, queueLimit, terms, onlyHost: loop, unchecked: receive), to: mode)
+    return try added(RunLoop.Port(name, queueLimit, terms, onlyLoop: loop, unchecked: receive), to: mode)
   }
 
   /// As `port(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:in:_:)`, with a body that answers, on this

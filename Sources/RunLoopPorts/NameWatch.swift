@@ -99,7 +99,7 @@ private final class NameWatch: RunLoop.PeerWatch, EventService, @unchecked Senda
     self.loss = loss
     self.mailbox = mailbox
     try super.init(
-      OwnedDescriptor(descriptor), kind: .connection, interest: interest, order: 0, onlyHost: nil)
+      OwnedDescriptor(descriptor), kind: .connection, interest: interest, order: 0, onlyLoop: nil)
   }
 
   override var servedPorts: [Mailbox] { mailbox.isValid && isValid ? [mailbox] : [] }

@@ -35,7 +35,7 @@ extension RunLoop.Port {
     _ receive: @escaping @Sendable (RunLoop.Port, RunLoop.Message) -> Void
   ) throws {
     let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
-    try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: receive)
+    try self.init(name, queueLimit, terms, onlyLoop: nil, unchecked: receive)
   }
 
   /// As `init(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:_:)`, with a body that answers.
@@ -47,7 +47,7 @@ extension RunLoop.Port {
     replying: @escaping @Sendable (RunLoop.Port, RunLoop.Message) -> RunLoop.Message?
   ) throws {
     let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
-    try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: RunLoop.Port.answering(replying))
+    try self.init(name, queueLimit, terms, onlyLoop: nil, unchecked: RunLoop.Port.answering(replying))
   }
 
   /// As `init(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:_:)`, with a delegate, which the port does not
@@ -58,14 +58,14 @@ extension RunLoop.Port {
     onRefusal: (@Sendable (RunLoop.Refusal) -> Void)? = nil, delegate: any RunLoop.PortDelegate & Sendable
   ) throws {
     let terms = PortTerms(policy, maximumPayload: maximumPayload, onRefusal: onRefusal)
-    try self.init(name, queueLimit, terms, onlyHost: nil, unchecked: RunLoop.Port.calling(delegate))
+    try self.init(name, queueLimit, terms, onlyLoop: nil, unchecked: RunLoop.Port.calling(delegate))
   }
 
   convenience init(
-    _ name: String, _ queueLimit: Int, _ terms: PortTerms, onlyHost: RunLoop?,
+    _ name: String, _ queueLimit: Int, _ terms: PortTerms, onlyLoop: RunLoop?,
     unchecked body: @escaping (RunLoop.Port, RunLoop.Message) -> Void
   ) throws {
-    self.init(queueLimit: queueLimit, name: name, terms: terms, onlyHost: onlyHost, unchecked: body)
+    self.init(queueLimit: queueLimit, name: name, terms: terms, onlyLoop: onlyLoop, unchecked: body)
     _ = mailbox.connect(try Listener(name, of: mailbox, terms))
   }
 

@@ -13,12 +13,12 @@ extension RunLoop {
 
     /// The descriptor must have passed `check`.
     init(
-      _ kind: Kind, fileDescriptor: Int32, interest: UInt32, order: Int, onlyHost: RunLoop?,
+      _ kind: Kind, fileDescriptor: Int32, interest: UInt32, order: Int, onlyLoop: RunLoop?,
       descriptors: ItemDescriptors?
     ) {
       descriptor = fileDescriptor
       wanted = Atomic(UInt8(truncatingIfNeeded: interest))
-      super.init(kind, order: order, onlyHost: onlyHost, descriptors: descriptors)
+      super.init(kind, order: order, onlyLoop: onlyLoop, descriptors: descriptors)
     }
 
     /// Refuses negative numbers. Whether the descriptor is open, epoll_ctl(2) finds out when the item is added.

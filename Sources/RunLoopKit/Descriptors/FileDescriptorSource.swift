@@ -146,12 +146,12 @@ extension RunLoop {
     ) throws {
       try self.init(
         fileDescriptor: fileDescriptor, interest: interest, trigger: trigger, ownership: ownership,
-        unpollable: unpollable, limit: limit, order: order, onlyHost: nil, unchecked: body)
+        unpollable: unpollable, limit: limit, order: order, onlyLoop: nil, unchecked: body)
     }
 
     convenience init(
       fileDescriptor: Int32, interest: Readiness, trigger: Trigger, ownership: Ownership, unpollable: Unpollable,
-      limit: RateLimit?, order: Int, onlyHost: RunLoop?,
+      limit: RateLimit?, order: Int, onlyLoop: RunLoop?,
       unchecked body: @escaping (FileDescriptorSource, Readiness) -> Void
     ) throws {
       var descriptors: ItemDescriptors?
@@ -161,17 +161,17 @@ extension RunLoop {
       try Self.check(fileDescriptor)
       self.init(
         fileDescriptor, interest: Self.bits(of: interest) | UInt32(trigger.bits | PortRegistration.shared),
-        order: order, onlyHost: onlyHost, descriptors: descriptors, body)
+        order: order, onlyLoop: onlyLoop, descriptors: descriptors, body)
     }
 
     // Does not throw once it holds the closure, since that would cost a reference count.
     private init(
-      _ fileDescriptor: Int32, interest: UInt32, order: Int, onlyHost: RunLoop?, descriptors: ItemDescriptors?,
+      _ fileDescriptor: Int32, interest: UInt32, order: Int, onlyLoop: RunLoop?, descriptors: ItemDescriptors?,
       _ body: @escaping (FileDescriptorSource, Readiness) -> Void
     ) {
       self.body = Body(body)
       super.init(
-        .descriptorSource, fileDescriptor: fileDescriptor, interest: interest, order: order, onlyHost: onlyHost,
+        .descriptorSource, fileDescriptor: fileDescriptor, interest: interest, order: order, onlyLoop: onlyLoop,
         descriptors: descriptors)
     }
 
@@ -225,8 +225,8 @@ extension RunLoop {
 
     private func registerInterestInLoops() throws(RunLoopError) {
       var failure: RunLoopError?
-      for host in withLinks({ $0.hosts }) {
-        do throws(RunLoopError) { try host.interestChanged(self) } catch { failure = error }
+      for loop in withLinks({ $0.loops }) {
+        do throws(RunLoopError) { try loop.interestChanged(self) } catch { failure = error }
       }
       if let failure { throw failure }
     }

@@ -15,7 +15,7 @@ extension RunLoop.DescriptorItem {
   final func registerInterest(on loop: RunLoop, isServed: Bool) throws(RunLoopError) {
     var failure: RunLoopError?
     withLinks { links in
-      for link in links where link.host === loop {
+      for link in links where link.loop === loop {
         do throws(RunLoopError) {
           try link.mode?.ports.set?.setInterest(
             registration.interest, token: link.token, of: registration.fileDescriptor, isServed: isServed)

@@ -13,7 +13,7 @@ extension RunLoop.Item {
   /// The same in each of the item's modes of the loop.
   final func setMuted(_ isMuted: Bool, on loop: RunLoop) {
     withLinks { links in
-      for link in links where link.host === loop { link.mode?.setMuted(isMuted, self, link.token, on: loop) }
+      for link in links where link.loop === loop { link.mode?.setMuted(isMuted, self, link.token, on: loop) }
     }
   }
 }

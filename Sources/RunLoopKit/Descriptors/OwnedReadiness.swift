@@ -22,12 +22,12 @@ extension RunLoop.Item {
   @inline(never)
   final func doubtReadiness(outside loop: RunLoop) {
     guard kind == .descriptorSource, let owned, !owned.isHeldByOneMode else { return }
-    for host in withLinks({ $0.hosts }) where host !== loop { host.lock.withLock { doubt(in: host) } }
+    for other in withLinks({ $0.loops }) where other !== loop { other.lock.withLock { doubt(in: other) } }
   }
 
   private final func doubt(in loop: RunLoop) {
     withLinks { links in
-      for link in links where link.host === loop { link.mode?.ports.set?.setOwned(false, token: link.token) }
+      for link in links where link.loop === loop { link.mode?.ports.set?.setOwned(false, token: link.token) }
     }
   }
 }

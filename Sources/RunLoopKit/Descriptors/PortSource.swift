@@ -25,28 +25,28 @@ extension RunLoop {
       fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, _ body: @escaping @Sendable (PortSource) -> Void
     ) throws {
       try self.init(
-        fileDescriptor: fileDescriptor, limit: limit, order: order, onlyHost: nil, unchecked: body)
+        fileDescriptor: fileDescriptor, limit: limit, order: order, onlyLoop: nil, unchecked: body)
     }
 
     convenience init(
-      fileDescriptor: Int32, limit: RateLimit?, order: Int, onlyHost: RunLoop?,
+      fileDescriptor: Int32, limit: RateLimit?, order: Int, onlyLoop: RunLoop?,
       unchecked body: @escaping (PortSource) -> Void
     ) throws {
       try Self.check(fileDescriptor)
       self.init(
-        fileDescriptor, order: order, onlyHost: onlyHost,
+        fileDescriptor, order: order, onlyLoop: onlyLoop,
         descriptors: ItemDescriptors.make(limit: limit), body)
     }
 
     // Does not throw once it holds the closure, since that would cost a reference count.
     private init(
-      _ fileDescriptor: Int32, order: Int, onlyHost: RunLoop?, descriptors: ItemDescriptors?,
+      _ fileDescriptor: Int32, order: Int, onlyLoop: RunLoop?, descriptors: ItemDescriptors?,
       _ body: @escaping (PortSource) -> Void
     ) {
       self.body = Body(body)
       super.init(
         .portSource, fileDescriptor: fileDescriptor, interest: PortRegistration.readable, order: order,
-        onlyHost: onlyHost, descriptors: descriptors)
+        onlyLoop: onlyLoop, descriptors: descriptors)
     }
 
     override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {

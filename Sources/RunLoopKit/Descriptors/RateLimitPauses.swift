@@ -54,7 +54,7 @@ extension RunLoop.RateLimiter {
   /// Adds the timer to the item's modes of the loop, and mutes the item. Returns false if the timer cannot be added;
   /// then the item is not paused. An item that was removed in its callout is paused where it is added. Under the lock.
   private func beginRest(_ item: RunLoop.Item, _ timer: RunLoop.Timer, in loop: RunLoop) -> Bool {
-    let modes = item.withLinks { links in links.compactMap { $0.host === loop ? $0.mode : nil } }
+    let modes = item.withLinks { links in links.compactMap { $0.loop === loop ? $0.mode : nil } }
     do throws(RunLoopError) {
       for mode in modes where timer.isValid { _ = try mode.insert(timer, on: loop) }
     } catch {

@@ -41,12 +41,12 @@ extension RunLoop {
 
     package init(
       _ owned: OwnedDescriptor, kind: Kind = .eventSource, interest: UInt32 = PortRegistration.readable,
-      limit: RateLimit? = nil, order: Int, onlyHost: RunLoop?, reader: SharedReader? = nil
+      limit: RateLimit? = nil, order: Int, onlyLoop: RunLoop?, reader: SharedReader? = nil
     ) throws(RunLoopError) {
       try Self.check(owned.fileDescriptor)
       super.init(
         kind, fileDescriptor: owned.fileDescriptor, interest: interest, order: order,
-        onlyHost: onlyHost,
+        onlyLoop: onlyLoop,
         descriptors: ItemDescriptors(owned: owned, limiter: limit.map { RateLimiter($0) }, reader: reader))
       service = self as? any EventService
     }
@@ -80,7 +80,7 @@ extension RunLoop {
 
 extension RunLoop.EventSource {
   /// The loop of each membership. - Thread: Any.
-  package final var hosts: [RunLoop] { withLinks { $0.map(\.host) } }
+  package final var loops: [RunLoop] { withLinks { $0.map(\.loop) } }
 
   /// Calls `body` for each mode of the source, under the source's leaf lock. - Thread: Any.
   package final func forEachMode(_ body: (ModePointer) -> Void) {
@@ -90,15 +90,15 @@ extension RunLoop.EventSource {
   /// Makes the source leave all modes that are neither in `places` nor of the loop `other`, and enter those places in
   /// which it is not. Returns the error if a mode refused the source; it is in the others then. Only one thread at a
   /// time may call this, and it must hold no loop's lock.
-  package final func move(to places: [(host: RunLoop, mode: ModePointer)], except other: RunLoop?) -> (any Error)? {
+  package final func move(to places: [(loop: RunLoop, mode: ModePointer)], except other: RunLoop?) -> (any Error)? {
     for link in withLinks({ Array($0) })
-    where link.host !== other && !places.contains(where: { $0.mode == link.mode }) {
-      if let mode = link.mode { link.host.remove(self, from: link.host.name(of: mode)) }
+    where link.loop !== other && !places.contains(where: { $0.mode == link.mode }) {
+      if let mode = link.mode { link.loop.remove(self, from: link.loop.name(of: mode)) }
     }
     var refusal: (any Error)?
     for place in places where !isMember(of: place.mode) {
       do {
-        try place.host.add(self, to: place.host.name(of: place.mode))
+        try place.loop.add(self, to: place.loop.name(of: place.mode))
       } catch {
         refusal = error
       }

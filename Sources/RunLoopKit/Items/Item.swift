@@ -44,9 +44,9 @@ extension RunLoop {
       }
     }
 
-    init(_ kind: Kind, order: Int, onlyHost: RunLoop?, descriptors: ItemDescriptors? = nil) {
+    init(_ kind: Kind, order: Int, onlyLoop: RunLoop?, descriptors: ItemDescriptors? = nil) {
       self.kind = kind
-      extrasAddress = Atomic(ItemExtras.make(order: order, onlyHost: onlyHost, descriptors: descriptors))
+      extrasAddress = Atomic(ItemExtras.make(order: order, onlyLoop: onlyLoop, descriptors: descriptors))
     }
 
     deinit {
@@ -140,7 +140,7 @@ extension RunLoop {
 
     /// The serial of the only loop that the item may join; nil: any loop. A serial, since a later loop may get the same
     /// address.
-    final var onlyHost: UInt64? { extras?.onlyHost }
+    final var onlyLoop: UInt64? { extras?.onlyLoop }
 
     @inline(__always)
     final var descriptors: ItemDescriptors? { extras?.descriptors }

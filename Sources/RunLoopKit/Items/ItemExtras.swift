@@ -6,7 +6,7 @@ final class ItemExtras: @unchecked Sendable {
   /// Guarded by `lock`.
   private var storedLabel: String?
   let order: Int
-  let onlyHost: UInt64?
+  let onlyLoop: UInt64?
   let descriptors: ItemDescriptors?
   var context: (any Sendable)?
   /// True if the item does not keep its modes from being finished.
@@ -27,16 +27,16 @@ final class ItemExtras: @unchecked Sendable {
     }
   }
 
-  init(order: Int = 0, onlyHost: UInt64? = nil, descriptors: ItemDescriptors? = nil) {
+  init(order: Int = 0, onlyLoop: UInt64? = nil, descriptors: ItemDescriptors? = nil) {
     self.order = order
-    self.onlyHost = onlyHost
+    self.onlyLoop = onlyLoop
     self.descriptors = descriptors
   }
 
   /// Returns the address of an object, which the caller must release; 0 if there is nothing to keep.
-  static func make(order: Int, onlyHost: RunLoop?, descriptors: ItemDescriptors?) -> UInt {
-    if order == 0, onlyHost == nil, descriptors == nil { return 0 }
-    let extras = ItemExtras(order: order, onlyHost: onlyHost?.serial, descriptors: descriptors)
+  static func make(order: Int, onlyLoop: RunLoop?, descriptors: ItemDescriptors?) -> UInt {
+    if order == 0, onlyLoop == nil, descriptors == nil { return 0 }
+    let extras = ItemExtras(order: order, onlyLoop: onlyLoop?.serial, descriptors: descriptors)
     return UInt(bitPattern: Unmanaged.passRetained(extras).toOpaque())
   }
 }

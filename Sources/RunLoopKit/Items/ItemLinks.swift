@@ -1,14 +1,14 @@
 /// One membership of an item: in a mode of a loop or, if `mode` is nil, in a loop's record of common items.
 package struct ItemLink {
   /// Retained while the item is a member.
-  package let host: RunLoop
+  package let loop: RunLoop
   package let mode: ModePointer?
   /// Tells this membership from an earlier one of the same item; never 0. For descriptors and timers it is the token in
   /// the mode's port set or deadline heap, for the other kinds a stamp that grows with each addition to the loop.
   package let token: UInt64
 
-  package init(host: RunLoop, mode: ModePointer?, token: UInt64) {
-    (self.host, self.mode, self.token) = (host, mode, token)
+  package init(loop: RunLoop, mode: ModePointer?, token: UInt64) {
+    (self.loop, self.mode, self.token) = (loop, mode, token)
   }
 }
 
@@ -17,9 +17,9 @@ package typealias ItemLinks = OneOrMany<ItemLink>
 
 extension OneOrMany<ItemLink> {
   /// Removes and returns all links of the loop.
-  package mutating func removeAll(of host: RunLoop) -> ItemLinks {
+  package mutating func removeAll(of loop: RunLoop) -> ItemLinks {
     var (taken, kept) = (ItemLinks(), ItemLinks())
-    forEach { if $0.host === host { taken.append($0) } else { kept.append($0) } }
+    forEach { if $0.loop === loop { taken.append($0) } else { kept.append($0) } }
     self = kept
     return taken
   }
@@ -34,8 +34,8 @@ extension OneOrMany<ItemLink> {
 
   /// The mode and the token if the item is a member of one mode of the loop and of nothing else.
   @inline(__always)
-  package func only(of host: RunLoop) -> (mode: ModePointer, token: UInt64)? {
-    guard !hasOthers, first?.host === host, let mode = first?.mode else { return nil }
+  package func only(of loop: RunLoop) -> (mode: ModePointer, token: UInt64)? {
+    guard !hasOthers, first?.loop === loop, let mode = first?.mode else { return nil }
     // The guard has shown that `first` is not nil.
     return (mode, first.unsafelyUnwrapped.token)
   }
@@ -44,20 +44,20 @@ extension OneOrMany<ItemLink> {
 
   /// The loop if the item is in one mode and in nothing else.
   @inline(__always)
-  var onlyHost: Unmanaged<RunLoop>? { others == nil && first?.mode != nil ? firstHost : nil }
+  var onlyLoop: Unmanaged<RunLoop>? { others == nil && first?.mode != nil ? firstLoop : nil }
 
   @inline(__always)
-  var firstHost: Unmanaged<RunLoop>? { first == nil ? nil : .passUnretained(first.unsafelyUnwrapped.host) }
+  var firstLoop: Unmanaged<RunLoop>? { first == nil ? nil : .passUnretained(first.unsafelyUnwrapped.loop) }
 
   /// The loops of all links, each once.
-  package var hosts: [RunLoop] {
-    var hosts: [RunLoop] = []
-    forEach { link in if !hosts.contains(where: { $0 === link.host }) { hosts.append(link.host) } }
-    return hosts
+  package var loops: [RunLoop] {
+    var loops: [RunLoop] = []
+    forEach { link in if !loops.contains(where: { $0 === link.loop }) { loops.append(link.loop) } }
+    return loops
   }
 
   /// The loops of the links after the first, each once, without the first link's loop.
-  package var otherHosts: [RunLoop] { hasOthers ? Array(hosts.dropFirst()) : [] }
+  package var otherLoops: [RunLoop] { hasOthers ? Array(loops.dropFirst()) : [] }
 }
 
 // MARK: Memberships
@@ -72,17 +72,17 @@ extension RunLoop.Item {
   @inline(__always)
   package final func isMember(of mode: ModePointer) -> Bool { token(in: mode) != nil }
 
-  final func isMember(ofAnyModeOf host: RunLoop) -> Bool {
-    withLinks { $0.contains { $0.host === host && $0.mode != nil } }
+  final func isMember(ofAnyModeOf loop: RunLoop) -> Bool {
+    withLinks { $0.contains { $0.loop === loop && $0.mode != nil } }
   }
 
   /// True if the item may join the loop: a timer or an observer belongs to one loop while it is in any of its modes
   /// (rules 39, 46).
-  final func isFree(for host: RunLoop) -> Bool { withLinks { isFree(for: host, $0) } }
+  final func isFree(for loop: RunLoop) -> Bool { withLinks { isFree(for: loop, $0) } }
 
   @inline(__always)
-  private final func isFree(for host: RunLoop, _ links: ItemLinks) -> Bool {
-    !isExclusive || !links.contains { $0.mode != nil && $0.host !== host }
+  private final func isFree(for loop: RunLoop, _ links: ItemLinks) -> Bool {
+    !isExclusive || !links.contains { $0.mode != nil && $0.loop !== loop }
   }
 
   /// Makes the item a member of a mode and returns its token. Nil if it is a member already, or belongs to another
@@ -92,51 +92,51 @@ extension RunLoop.Item {
   ///   member any more. Called under the leaf lock.
   @inline(__always)
   final func link(
-    to host: RunLoop, _ mode: ModePointer, _ register: () throws(RunLoopError) -> UInt64
+    to loop: RunLoop, _ mode: ModePointer, _ register: () throws(RunLoopError) -> UInt64
   ) throws(RunLoopError) -> UInt64? {
     try withLinks { links throws(RunLoopError) in
-      guard !links.contains(where: { $0.mode == mode }), isFree(for: host, links) else { return nil }
+      guard !links.contains(where: { $0.mode == mode }), isFree(for: loop, links) else { return nil }
       let token = try register()
       guard token != 0 else { return nil }
-      links.append(ItemLink(host: host, mode: mode, token: token))
+      links.append(ItemLink(loop: loop, mode: mode, token: token))
       return token
     }
   }
 
   /// Ends the membership and returns its token; nil if the item is no member.
   @inline(__always)
-  final func unlink(_ mode: ModePointer, of host: RunLoop) -> UInt64? {
+  final func unlink(_ mode: ModePointer, of loop: RunLoop) -> UInt64? {
     withLinks { links in
       guard let link = links.remove(where: { $0.mode == mode }) else { return nil }
-      host.noteLeaving(self)
+      loop.noteLeaving(self)
       return link.token
     }
   }
 
   /// Ends the item's membership in a mode of the loop if it has no other, and returns its mode and token.
   @inline(__always)
-  final func unlinkOnly(of host: RunLoop) -> (mode: ModePointer, token: UInt64)? {
+  final func unlinkOnly(of loop: RunLoop) -> (mode: ModePointer, token: UInt64)? {
     withLinks { links in
-      guard !links.hasOthers, let link = links.remove(where: { $0.host === host && $0.mode != nil }) else { return nil }
-      host.noteLeaving(self)
+      guard !links.hasOthers, let link = links.remove(where: { $0.loop === loop && $0.mode != nil }) else { return nil }
+      loop.noteLeaving(self)
       // The closure above accepts only links with a mode.
       return (link.mode!, link.token)
     }
   }
 
   /// Ends all memberships of the item in the loop, and returns them.
-  final func unlinkAll(of host: RunLoop) -> ItemLinks {
+  final func unlinkAll(of loop: RunLoop) -> ItemLinks {
     withLinks { links in
-      host.noteLeaving(self)
-      return links.removeAll(of: host)
+      loop.noteLeaving(self)
+      return links.removeAll(of: loop)
     }
   }
 
-  final func linkRecord(of host: RunLoop, stamp: UInt64) {
-    withLinks { $0.append(ItemLink(host: host, mode: nil, token: stamp)) }
+  final func linkRecord(of loop: RunLoop, stamp: UInt64) {
+    withLinks { $0.append(ItemLink(loop: loop, mode: nil, token: stamp)) }
   }
 
-  final func unlinkRecord(of host: RunLoop) {
-    _ = withLinks { $0.remove { $0.host === host && $0.mode == nil } }
+  final func unlinkRecord(of loop: RunLoop) {
+    _ = withLinks { $0.remove { $0.loop === loop && $0.mode == nil } }
   }
 }

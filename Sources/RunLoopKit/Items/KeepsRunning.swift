@@ -14,7 +14,7 @@ extension RunLoop.Item {
     get { kind != .observer && !isBackground }
     set {
       guard !isForked, kind != .observer, setBackground(!newValue) else { return }
-      for host in withLinks({ $0.hosts }) { host.settleBackground(self) }
+      for loop in withLinks({ $0.loops }) { loop.settleBackground(self) }
     }
   }
 }
@@ -25,7 +25,7 @@ extension RunLoop {
   fileprivate func settleBackground(_ item: Item) {
     guard isUsable else { return }
     lock.withLock {
-      let modes = item.withLinks { links in links.compactMap { $0.host === self ? $0.mode : nil } }
+      let modes = item.withLinks { links in links.compactMap { $0.loop === self ? $0.mode : nil } }
       for mode in modes {
         if item.isBackground { mode.counts.insertInBackground(item) } else { mode.counts.removeFromBackground(item) }
       }

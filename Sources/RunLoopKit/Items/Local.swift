@@ -83,7 +83,7 @@ extension RunLoop {
     ) throws -> Timer {
       try added(
         Timer(
-          clock, date: date, interval: interval, tolerance: tolerance, order: 0, onlyHost: loop,
+          clock, date: date, interval: interval, tolerance: tolerance, order: 0, onlyLoop: loop,
           unchecked: body),
         to: mode)
     }
@@ -102,7 +102,7 @@ extension RunLoop {
       _ body: @escaping (Observer, Activity) -> Void
     ) throws -> Observer {
       try added(
-        Observer(activities, order: order, repeats: repeats, onlyHost: loop, unchecked: body), to: mode)
+        Observer(activities, order: order, repeats: repeats, onlyLoop: loop, unchecked: body), to: mode)
     }
 
     /// Creates a signalled source and adds it to `mode`. Any thread may signal it.
@@ -117,7 +117,7 @@ extension RunLoop {
       order: Int = 0, hooks: Source.Hooks = Source.Hooks(), in mode: Mode = .default,
       _ body: @escaping (Source) -> Void
     ) throws -> Source {
-      try added(Source(order: order, hooks: hooks, onlyHost: loop, unchecked: body), to: mode)
+      try added(Source(order: order, hooks: hooks, onlyLoop: loop, unchecked: body), to: mode)
     }
 
     /// Creates a port source on a counter and adds it to `mode`.
@@ -135,7 +135,7 @@ extension RunLoop {
     ) throws -> PortSource {
       try added(
         PortSource(
-          fileDescriptor: fileDescriptor, limit: limit, order: order, onlyHost: loop, unchecked: body),
+          fileDescriptor: fileDescriptor, limit: limit, order: order, onlyLoop: loop, unchecked: body),
         to: mode)
     }
 
@@ -151,7 +151,7 @@ extension RunLoop {
       try added(
         FileDescriptorSource(
           fileDescriptor: fileDescriptor, interest: interest, trigger: trigger, ownership: ownership,
-          unpollable: unpollable, limit: limit, order: order, onlyHost: loop, unchecked: body),
+          unpollable: unpollable, limit: limit, order: order, onlyLoop: loop, unchecked: body),
         to: mode)
     }
   }
@@ -198,7 +198,7 @@ extension RunLoop.Local {
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,
     _ receive: @escaping (RunLoop.Port, RunLoop.Message) -> Void
   ) throws -> RunLoop.Port {
-    try added(RunLoop.Port(queueLimit: queueLimit, onlyHost: loop, unchecked: receive), to: mode)
+    try added(RunLoop.Port(queueLimit: queueLimit, onlyLoop: loop, unchecked: receive), to: mode)
   }
 
   /// Creates a port whose body answers, and adds it to `mode`. - Throws: As `add(_:to:)`.

@@ -15,7 +15,7 @@ extension RunLoop {
   @discardableResult
   public func add(_ item: Item, to mode: Mode = .default) throws -> Bool {
     guard isInThisProcess else { throw RunLoopError.forked }
-    if let only = item.onlyHost, only != serial { throw RunLoopError.itemInOtherLoop(item.nameInErrors) }
+    if let only = item.onlyLoop, only != serial { throw RunLoopError.itemInOtherLoop(item.nameInErrors) }
     guard learnsEquals(of: item) else { throw RunLoopError.forked }
     let held = item.heldDescriptors
     let change = try lock.withLock { () throws(RunLoopError) in

@@ -22,17 +22,17 @@ extension RunLoop {
       _ activities: Activity, order: Int = 0, repeats: Bool = true,
       _ body: @escaping @Sendable (Observer, Activity) -> Void
     ) {
-      self.init(activities, order: order, repeats: repeats, onlyHost: nil, unchecked: body)
+      self.init(activities, order: order, repeats: repeats, onlyLoop: nil, unchecked: body)
     }
 
     init(
-      _ activities: Activity, order: Int, repeats: Bool, onlyHost: RunLoop?,
+      _ activities: Activity, order: Int, repeats: Bool, onlyLoop: RunLoop?,
       unchecked body: @escaping (Observer, Activity) -> Void
     ) {
       self.activities = activities
       self.repeats = repeats
       self.body = Body(body)
-      super.init(.observer, order: order, onlyHost: onlyHost)
+      super.init(.observer, order: order, onlyLoop: onlyLoop)
     }
 
     override func releaseBody() {

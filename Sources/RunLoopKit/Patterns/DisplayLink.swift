@@ -32,16 +32,16 @@ extension RunLoop {
     public init(
       rate: FrameRate = FrameRate(frames: 60), _ body: @escaping @Sendable (DisplayLink, Frame) -> Void
     ) {
-      self.init(rate, onlyHost: nil, unchecked: body)
+      self.init(rate, onlyLoop: nil, unchecked: body)
     }
 
-    fileprivate init(_ rate: FrameRate, onlyHost: RunLoop?, unchecked body: @escaping (DisplayLink, Frame) -> Void) {
+    fileprivate init(_ rate: FrameRate, onlyLoop: RunLoop?, unchecked body: @escaping (DisplayLink, Frame) -> Void) {
       let core = Core(rate)
       self.core = core
       // The interval only keeps the timer from being one-shot: each callout sets the next date. Tolerance zero, also in
       // a loop with a default tolerance.
       timer = Timer(
-        .suspending, date: Time.forever, interval: .seconds(Int64.max), tolerance: .zero, order: 0, onlyHost: onlyHost,
+        .suspending, date: Time.forever, interval: .seconds(Int64.max), tolerance: .zero, order: 0, onlyLoop: onlyLoop,
         unchecked: { DisplayLink($0, core).fire(body) })
     }
 
@@ -134,7 +134,7 @@ extension RunLoop.Local {
     rate: RunLoop.FrameRate = RunLoop.FrameRate(frames: 60), in mode: RunLoop.Mode = .default,
     _ body: @escaping (RunLoop.DisplayLink, RunLoop.DisplayLink.Frame) -> Void
   ) throws -> RunLoop.DisplayLink {
-    let link = RunLoop.DisplayLink(rate, onlyHost: loop, unchecked: body)
+    let link = RunLoop.DisplayLink(rate, onlyLoop: loop, unchecked: body)
     try link.add(to: loop, in: mode)
     return link
   }

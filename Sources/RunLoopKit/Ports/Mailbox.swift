@@ -95,8 +95,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
     guard wasEmpty, let first = memberships.first else { return lock.unlock() }
     let others = memberships.others
     lock.unlock()
-    first.host.messageCame(first)
-    if let others { for membership in others { membership.host.messageCame(membership) } }
+    first.loop.messageCame(first)
+    if let others { for membership in others { membership.loop.messageCame(membership) } }
   }
 
   /// Sends at once if there is room and no task waits for it. Otherwise the message waits in line.
@@ -146,7 +146,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     held.store(queue.count, ordering: .releasing)
     let notified = wasEmpty ? memberships : OneOrMany()
     lock.unlock()
-    notified.forEach { $0.host.messageCame($0) }
+    notified.forEach { $0.loop.messageCame($0) }
     return true
   }
 
@@ -184,7 +184,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
   /// True if only the calling thread's loop serves the port: no message leaves the queue while this thread waits. Under
   /// the lock.
   private var isServedHereOnly: Bool {
-    memberships.first != nil && memberships.allSatisfy { $0.host.isCurrent }
+    memberships.first != nil && memberships.allSatisfy { $0.loop.isCurrent }
   }
 
   // MARK: Receiving
@@ -258,7 +258,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
   @inline(never)
   private func notifyWaiters(of made: RoomMade) {
     room.advance()
-    made.memberships.forEach { $0.host.messageCame($0) }
+    made.memberships.forEach { $0.loop.messageCame($0) }
     for waiter in made.woken { waiter.wake(from: self) }
     for (place, result) in made.admitted { place.end(result) }
   }
@@ -328,8 +328,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
   }
 
   /// The modes that have the port, with their loops.
-  package var places: [(host: RunLoop, mode: ModePointer)] {
-    lock.withLock { isClosed ? [] : memberships.map { ($0.host, $0.mode) } }
+  package var places: [(loop: RunLoop, mode: ModePointer)] {
+    lock.withLock { isClosed ? [] : memberships.map { ($0.loop, $0.mode) } }
   }
 
   package func membership(in mode: ModePointer) -> PortMembership? {

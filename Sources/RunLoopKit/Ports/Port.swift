@@ -32,7 +32,7 @@ extension RunLoop {
     public convenience init(
       queueLimit: Int = Port.defaultQueueLimit, _ receive: @escaping @Sendable (Port, Message) -> Void
     ) {
-      self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: receive)
+      self.init(queueLimit: queueLimit, onlyLoop: nil, unchecked: receive)
     }
 
     /// Creates a port whose body answers: what the body returns, on the thread of the loop that runs, is sent to the
@@ -45,17 +45,17 @@ extension RunLoop {
     public convenience init(
       queueLimit: Int = Port.defaultQueueLimit, replying: @escaping @Sendable (Port, Message) -> Message?
     ) {
-      self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.answering(replying))
+      self.init(queueLimit: queueLimit, onlyLoop: nil, unchecked: Port.answering(replying))
     }
 
     /// Creates a port with a delegate, which it does not retain. When the delegate is gone, the next message
     /// invalidates the port [RLK-MSG-19].
     public convenience init(queueLimit: Int = Port.defaultQueueLimit, delegate: any PortDelegate & Sendable) {
-      self.init(queueLimit: queueLimit, onlyHost: nil, unchecked: Port.calling(delegate))
+      self.init(queueLimit: queueLimit, onlyLoop: nil, unchecked: Port.calling(delegate))
     }
 
     package init(
-      queueLimit: Int, name: String? = nil, terms: (any Terms)? = nil, onlyHost: RunLoop?,
+      queueLimit: Int, name: String? = nil, terms: (any Terms)? = nil, onlyLoop: RunLoop?,
       unchecked body: @escaping (Port, Message) -> Void
     ) {
       if queueLimit < 1 { Diagnosis.hint("Port: the queue limit \(queueLimit) counts as 1") }
@@ -63,7 +63,7 @@ extension RunLoop {
       self.name = name
       namedTerms = terms
       self.body = Body(body)
-      super.init(.port, order: 0, onlyHost: onlyHost)
+      super.init(.port, order: 0, onlyLoop: onlyLoop)
     }
 
     package static func answering(_ body: @escaping (Port, Message) -> Message?) -> (Port, Message) -> Void {

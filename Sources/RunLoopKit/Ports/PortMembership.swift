@@ -1,7 +1,7 @@
 /// A port's membership in one mode. Both refer to this object until the port leaves.
 package final class PortMembership: @unchecked Sendable {
   package let port: RunLoop.Port
-  package let host: RunLoop
+  package let loop: RunLoop
   let mode: ModePointer
 
   // Guarded by the loop's lock:
@@ -13,9 +13,9 @@ package final class PortMembership: @unchecked Sendable {
   @exclusivity(unchecked) unowned(unsafe) var next: PortMembership?
   @exclusivity(unchecked) unowned(unsafe) var previous: PortMembership?
 
-  package init(_ port: RunLoop.Port, _ host: RunLoop, _ mode: ModePointer) {
+  package init(_ port: RunLoop.Port, _ loop: RunLoop, _ mode: ModePointer) {
     self.port = port
-    self.host = host
+    self.loop = loop
     self.mode = mode
   }
 

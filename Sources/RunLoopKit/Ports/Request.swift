@@ -25,7 +25,7 @@ extension RunLoop.Port.SendRight {
     guard mode != .common else { throw RunLoopError.commonModeNotRunnable(call: "request(_:timeout:in:)") }
     let deadline = timeout.map { RunLoop.Instant.now.advanced(by: $0) }
     let loop = RunLoop.current
-    let bell = RunLoop.Port(queueLimit: 1, onlyHost: loop, unchecked: { _, _ in loop.awaitedBellRang() })
+    let bell = RunLoop.Port(queueLimit: 1, onlyLoop: loop, unchecked: { _, _ in loop.awaitedBellRang() })
     bell.isHidden = true
     let pending = PendingReply(bell: bell.mailbox)
     try loop.add(bell, to: mode)

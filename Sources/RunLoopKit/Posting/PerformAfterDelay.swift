@@ -46,17 +46,17 @@ extension RunLoop {
         loop: self, target: target, key: key.map { AnyHashable($0) }, block: consume block, onDrop: onDrop),
       target: target.map { ObjectIdentifier($0) })
     let turn = DelayedTurn(performed)
-    let timer = timer(after: delay, tolerance, onlyHost: nil) { _ in turn.run() }
+    let timer = timer(after: delay, tolerance, onlyLoop: nil) { _ in turn.run() }
     try schedule(performed, timer, modes, reportsDrop: onDrop != nil)
     return performed
   }
 
   fileprivate func timer(
-    after delay: Duration, _ tolerance: Duration?, onlyHost: RunLoop?, _ body: @escaping (Timer) -> Void
+    after delay: Duration, _ tolerance: Duration?, onlyLoop: RunLoop?, _ body: @escaping (Timer) -> Void
   ) -> Timer {
     Timer(
       .suspending, date: Time.add(kernel.now(), delay.nanosecondsRoundedUp), interval: .zero, tolerance: tolerance,
-      order: 0, onlyHost: onlyHost, unchecked: body)
+      order: 0, onlyLoop: onlyLoop, unchecked: body)
   }
 
   fileprivate func schedule(
@@ -122,7 +122,7 @@ extension RunLoop.Local {
         loop: loop, target: nil, key: key.map { AnyHashable($0) }, block: {}, onDrop: nil),
       target: target.map { ObjectIdentifier($0) })
     let turn = DelayedTurn(performed)
-    let timer = loop.timer(after: delay, tolerance, onlyHost: loop) { _ in
+    let timer = loop.timer(after: delay, tolerance, onlyLoop: loop) { _ in
       withExtendedLifetime(target) { if turn.run() { block() } }
     }
     try loop.schedule(performed, timer, RunLoop.NamedModes([mode]), reportsDrop: false)

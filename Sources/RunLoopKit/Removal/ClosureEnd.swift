@@ -6,14 +6,14 @@ extension RunLoop {
   /// item is invalid and has left its modes, so no callout of it begins.
   @inline(__always)
   static func endClosure(of item: Item, _ owner: RunLoop?) {
-    if LeftInCallout.isEmpty, item.onlyHost == nil { item.releaseBody() } else { endClosureInItsPlace(of: item, owner) }
+    if LeftInCallout.isEmpty, item.onlyLoop == nil { item.releaseBody() } else { endClosureInItsPlace(of: item, owner) }
   }
 
   @inline(never)
   private static func endClosureInItsPlace(of item: Item, _ owner: RunLoop?) {
     let id = ObjectIdentifier(item)
     let call = FinalCall { item.releaseBody() }
-    if let onlyHost = item.onlyHost, ThreadRecord.existing?.loop?.serial != onlyHost {
+    if let onlyLoop = item.onlyLoop, ThreadRecord.existing?.loop?.serial != onlyLoop {
       if let owner { owner.callouts.handOver(call, of: id, on: owner) }
       return call.forget()
     }
@@ -27,5 +27,5 @@ extension RunLoop.Item {
   /// such an item is in no loop any more, this is nil too: the item then keeps its closure until it is destroyed,
   /// unless its loop's thread invalidates it.
   @inline(__always)
-  final var closureOwner: RunLoop? { onlyHost == nil ? nil : withLinks { $0.first?.host } }
+  final var closureOwner: RunLoop? { onlyLoop == nil ? nil : withLinks { $0.first?.loop } }
 }

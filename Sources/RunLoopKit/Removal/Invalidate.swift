@@ -25,7 +25,7 @@ extension RunLoop.Item {
     guard !isForked, validity.exchange(false, ordering: .sequentiallyConsistent) else { return }
     let owner = closureOwner
     willLeave()
-    leaveHosts()
+    leaveLoops()
     endBelongings()
     RunLoop.endClosure(of: self, owner)
   }
@@ -55,10 +55,10 @@ extension RunLoop.Item {
     }
     let deadline = Deadline(timeout)
     let owner = closureOwner
-    let (hosts, isFirst) = endMemberships()
+    let (loops, isFirst) = endMemberships()
     defer { if isFirst { RunLoop.endClosure(of: self, owner) } }
-    for host in hosts {
-      guard host.callouts.wait(for: item, on: host, deadline) else { throw RunLoopError.timedOut }
+    for loop in loops {
+      guard loop.callouts.wait(for: item, on: loop, deadline) else { throw RunLoopError.timedOut }
     }
   }
 
@@ -67,25 +67,25 @@ extension RunLoop.Item {
     guard !isForked else { return }
     let call = FinalCall(action)
     let owner = closureOwner
-    let (hosts, isFirst) = endMemberships()
-    for host in hosts { host.callouts.announce(call, after: ObjectIdentifier(self), on: host) }
+    let (loops, isFirst) = endMemberships()
+    for loop in loops { loop.callouts.announce(call, after: ObjectIdentifier(self), on: loop) }
     call.endAwaited()
     if isFirst { RunLoop.endClosure(of: self, owner) }
   }
 
   /// Invalidates the item and ends its memberships, but keeps its closure. Returns the loops on whose stacks its
   /// callout may be, and whether this is the first call. After the return no callout of the item begins.
-  private final func endMemberships() -> (hosts: [RunLoop], isFirst: Bool) {
+  private final func endMemberships() -> (loops: [RunLoop], isFirst: Bool) {
     let isFirst = validity.exchange(false, ordering: .sequentiallyConsistent)
     // The links first, then the table: an item that leaves a loop enters the table before its link goes.
-    var hosts = withLinks { $0.hosts }
-    for host in LeftInCallout.loops(of: ObjectIdentifier(self)) where !hosts.contains(where: { $0 === host }) {
-      hosts.append(host)
+    var loops = withLinks { $0.loops }
+    for loop in LeftInCallout.loops(of: ObjectIdentifier(self)) where !loops.contains(where: { $0 === loop }) {
+      loops.append(loop)
     }
     if isFirst { willLeave() }
-    for host in hosts { host.detach(self) }
+    for loop in loops { loop.detach(self) }
     if isFirst { endBelongings() }
-    return (hosts, isFirst)
+    return (loops, isFirst)
   }
 
   /// Ends what must not outlive the item's memberships. Called once, after the invalid item has left its modes.
@@ -95,15 +95,15 @@ extension RunLoop.Item {
   }
 
   /// Removes the invalid item from all its loops.
-  final func leaveHosts() {
+  final func leaveLoops() {
     var others: [RunLoop]?
-    let host: HeldLoop? = withLinks { links in
-      if links.hasOthers { others = links.otherHosts }
+    let loop: HeldLoop? = withLinks { links in
+      if links.hasOthers { others = links.otherLoops }
       // Another thread may remove the link, which retains the loop.
-      guard let host = links.firstHost else { return nil }
-      return HeldLoop(host)
+      guard let loop = links.firstLoop else { return nil }
+      return HeldLoop(loop)
     }
-    host?.call { $0.detach(self) }
-    if let others { for host in others { host.detach(self) } }
+    loop?.call { $0.detach(self) }
+    if let others { for loop in others { loop.detach(self) } }
   }
 }

@@ -43,13 +43,13 @@ extension RunLoop {
     public convenience init(
       order: Int = 0, hooks: Hooks = Hooks(), _ body: @escaping @Sendable (Source) -> Void
     ) {
-      self.init(order: order, hooks: hooks, onlyHost: nil, unchecked: body)
+      self.init(order: order, hooks: hooks, onlyLoop: nil, unchecked: body)
     }
 
-    init(order: Int, hooks: Hooks, onlyHost: RunLoop?, unchecked body: @escaping (Source) -> Void) {
+    init(order: Int, hooks: Hooks, onlyLoop: RunLoop?, unchecked body: @escaping (Source) -> Void) {
       self.body = Body(body)
       heldHooks = HeldHooks.make(hooks)
-      super.init(.source, order: order, onlyHost: onlyHost)
+      super.init(.source, order: order, onlyLoop: onlyLoop)
       context = hooks.context
     }
 

@@ -123,7 +123,7 @@ final class DelayedJob: @unchecked Sendable {
 
   func timer() -> RunLoop.Timer {
     let timer = RunLoop.Timer(
-      clock, date: date, interval: .zero, tolerance: nil, order: 0, onlyHost: nil,
+      clock, date: date, interval: .zero, tolerance: nil, order: 0, onlyLoop: nil,
       unchecked: { _ in self.enqueue() })
     timer.label = "delayed job"
     timer.isHidden = true

@@ -43,7 +43,7 @@ extension RunLoop {
     let executor = isCommonMode(mode) ? self.executor : self.executor(in: mode)
     let body = body  // reading the isolation of the parameter itself crashes the compiler (6.3)
     try checkServed(body.isolation, executor, mode)
-    let bell = Port(queueLimit: 1, onlyHost: self, unchecked: { [unowned self] _, _ in awaitedBellRang() })
+    let bell = Port(queueLimit: 1, onlyLoop: self, unchecked: { [unowned self] _, _ in awaitedBellRang() })
     bell.isHidden = true
     try add(bell, to: mode)
     defer { bell.invalidate() }

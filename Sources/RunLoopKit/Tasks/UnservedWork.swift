@@ -46,7 +46,7 @@ final class UnservedWork: @unchecked Sendable {
     guard copy >= 0 else { return }
     handle = try? RunLoop.FileDescriptorSource(
       fileDescriptor: copy, interest: .readable, trigger: .oneShot, ownership: .closesWhenInvalidated,
-      unpollable: .refuse, limit: nil, order: 0, onlyHost: loop
+      unpollable: .refuse, limit: nil, order: 0, onlyLoop: loop
     ) { [unowned self] _, _ in if alarm == nil { setAlarm() } }
     if let handle { add(handle, "main queue that a run does not serve") } else { close(copy) }
   }
@@ -54,7 +54,7 @@ final class UnservedWork: @unchecked Sendable {
   private func setAlarm() {
     let made = RunLoop.Timer(
       .suspending, date: Time.add(loop.kernel.now(), Self.reportDelay), interval: .zero, tolerance: .zero, order: 0,
-      onlyHost: loop
+      onlyLoop: loop
     ) { [unowned self] _ in ring() }
     alarm = made
     add(made, "work that a run does not serve")

@@ -114,7 +114,7 @@ extension RunLoop.Timer {
       mode.unregister(self, token: token, on: loop)
       return true
     }
-    if !hasLeft { leaveHosts() }
+    if !hasLeft { leaveLoops() }
     RunLoop.endClosure(of: self, nil)  // on the loop's own thread
     return true
   }

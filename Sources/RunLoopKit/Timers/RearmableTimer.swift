@@ -18,7 +18,7 @@ extension RunLoop.Timer {
     _ body: @escaping @Sendable (RunLoop.Timer) -> Void
   ) {
     self.init(
-      .suspending, date: fireDate.nanoseconds, interval: .forever, tolerance: tolerance, order: order, onlyHost: nil,
+      .suspending, date: fireDate.nanoseconds, interval: .forever, tolerance: tolerance, order: order, onlyLoop: nil,
       unchecked: body)
   }
 
@@ -34,7 +34,7 @@ extension RunLoop.Timer {
     _ body: @escaping @Sendable (RunLoop.Timer) -> Void
   ) {
     self.init(
-      clock, date: Time.forever, interval: .forever, tolerance: tolerance, order: order, onlyHost: nil,
+      clock, date: Time.forever, interval: .forever, tolerance: tolerance, order: order, onlyLoop: nil,
       unchecked: body)
   }
 

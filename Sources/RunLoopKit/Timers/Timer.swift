@@ -62,7 +62,7 @@ extension RunLoop {
       _ body: @escaping @Sendable (Timer) -> Void
     ) {
       self.init(
-        clock, date: date, interval: interval, tolerance: tolerance, order: order, onlyHost: nil,
+        clock, date: date, interval: interval, tolerance: tolerance, order: order, onlyLoop: nil,
         unchecked: body)
     }
 
@@ -82,12 +82,12 @@ extension RunLoop {
     ) {
       self.init(
         clock, date: Time.advance(Kernel.now(clock), by: delay), interval: interval,
-        tolerance: tolerance, order: 0, onlyHost: nil, unchecked: body)
+        tolerance: tolerance, order: 0, onlyLoop: nil, unchecked: body)
     }
 
     init(
       _ clock: TimerClock, date: UInt64, interval: Duration, tolerance: Duration?, order: Int,
-      onlyHost: RunLoop?, unchecked body: @escaping (Timer) -> Void
+      onlyLoop: RunLoop?, unchecked body: @escaping (Timer) -> Void
     ) {
       if interval.attoseconds < 0 || tolerance?.attoseconds ?? 0 < 0 { Timer.explainNegative(interval, tolerance) }
       self.clock = clock
@@ -97,7 +97,7 @@ extension RunLoop {
       if let tolerance { schedule.setTolerance(tolerance.nanosecondsRoundedUp, interval: intervalNanoseconds) }
       self.schedule = schedule
       hasOwnTolerance = tolerance != nil
-      super.init(.timer, order: order, onlyHost: onlyHost)
+      super.init(.timer, order: order, onlyLoop: onlyLoop)
     }
 
     @inline(never)
@@ -194,8 +194,8 @@ extension RunLoop {
     @inline(__always)
     private var heldOwner: HeldLoop? {
       withLinks { links in
-        if let host = links.onlyHost, host._withUnsafeGuaranteedRef({ $0.isInThisProcess }) { return HeldLoop(host) }
-        return links.first { $0.mode != nil && $0.host.isInThisProcess }.map { HeldLoop(.passUnretained($0.host)) }
+        if let loop = links.onlyLoop, loop._withUnsafeGuaranteedRef({ $0.isInThisProcess }) { return HeldLoop(loop) }
+        return links.first { $0.mode != nil && $0.loop.isInThisProcess }.map { HeldLoop(.passUnretained($0.loop)) }
       }
     }
 
@@ -203,7 +203,7 @@ extension RunLoop {
     @inline(__always)
     var owner: RunLoop? {
       withLinks { links in
-        links.first { $0.mode != nil && $0.host.isInThisProcess }?.host
+        links.first { $0.mode != nil && $0.loop.isInThisProcess }?.loop
       }
     }
 

@@ -28,7 +28,7 @@ extension RunLoop.Timer {
   /// For a timer in several modes of the loop, or in none.
   @inline(never)
   private func reschedule(_ change: Change, now: UInt64, _ links: ItemLinks, on loop: RunLoop) -> Bool {
-    guard links.contains(where: { $0.host === loop && $0.mode != nil }) else { return false }
+    guard links.contains(where: { $0.loop === loop && $0.mode != nil }) else { return false }
     apply(change, now: now)
     if isFiring { return true }
     if case .tolerance = change { spread(links, on: loop) } else { arm(links, on: loop) }
@@ -47,7 +47,7 @@ extension RunLoop.Timer {
     }
     var isHere = false
     links.forEach { link in
-      guard link.host === loop, let mode = link.mode else { return }
+      guard link.loop === loop, let mode = link.mode else { return }
       arm(in: mode, token: link.token, isAhead: isAhead, on: loop)
       isHere = true
     }
@@ -64,7 +64,7 @@ extension RunLoop.Timer {
   /// when it goes back into its heap.
   func spread(_ links: ItemLinks, on loop: RunLoop) {
     links.forEach { link in
-      guard link.host === loop, let mode = link.mode else { return }
+      guard link.loop === loop, let mode = link.mode else { return }
       mode.timers.spread(self, token: link.token)
       mode.armTimers(on: loop)
     }
@@ -73,6 +73,6 @@ extension RunLoop.Timer {
   @inline(__always)
   func clear(_ links: ItemLinks, on loop: RunLoop) {
     if let (mode, token) = links.only(of: loop) { return mode.timers.clear(self, token: token) }
-    links.forEach { if $0.host === loop { $0.mode?.timers.clear(self, token: $0.token) } }
+    links.forEach { if $0.loop === loop { $0.mode?.timers.clear(self, token: $0.token) } }
   }
 }

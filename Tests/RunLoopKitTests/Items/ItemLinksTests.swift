@@ -20,7 +20,7 @@ final class ItemLinksTests: XCTestCase {
 
   /// In the loop and the mode that its token's digits number.
   private func link(_ token: UInt64) -> ItemLink {
-    ItemLink(host: loops[Int(token / 10)], mode: modes[Int(token % 10)], token: token)
+    ItemLink(loop: loops[Int(token / 10)], mode: modes[Int(token % 10)], token: token)
   }
 
   func testTheyAreInTheOrderOfAdding() {
@@ -75,14 +75,14 @@ final class ItemLinksTests: XCTestCase {
     XCTAssertNil(links([11, 20]).only(of: loops[1]))
     XCTAssertNil(ItemLinks().only(of: loops[1]))
     // The record of common items is no mode.
-    XCTAssertNil(ItemLinks(first: ItemLink(host: loops[1], mode: nil, token: 1)).only(of: loops[1]))
+    XCTAssertNil(ItemLinks(first: ItemLink(loop: loops[1], mode: nil, token: 1)).only(of: loops[1]))
   }
 
   func testTheOtherLoopsEachOnce() {
-    XCTAssertTrue(links([]).otherHosts.isEmpty && links([0]).otherHosts.isEmpty && links([0, 1]).otherHosts.isEmpty)
-    let others = links([0, 11, 1, 12, 20]).otherHosts
+    XCTAssertTrue(links([]).otherLoops.isEmpty && links([0]).otherLoops.isEmpty && links([0, 1]).otherLoops.isEmpty)
+    let others = links([0, 11, 1, 12, 20]).otherLoops
     XCTAssertEqual(others.map(ObjectIdentifier.init), [loops[1], loops[2]].map(ObjectIdentifier.init))
-    XCTAssertEqual(links([0, 11, 1, 12, 20]).hosts.map(ObjectIdentifier.init), loops.map(ObjectIdentifier.init))
-    XCTAssertTrue(links([]).hosts.isEmpty)
+    XCTAssertEqual(links([0, 11, 1, 12, 20]).loops.map(ObjectIdentifier.init), loops.map(ObjectIdentifier.init))
+    XCTAssertTrue(links([]).loops.isEmpty)
   }
 }
