@@ -16,7 +16,7 @@ extension Channel: EventService {
 }
 
 extension Channel {
-  /// Takes one packet. Returns true if a port was called. [loop]
+  /// Takes one packet. Returns true if a port was called. - Thread: The loop's own.
   private func receive(in mode: ModePointer) -> Bool {
     // Not `withLock`, since this runs for each message: the compiler (6.3) does not inline that of another module
     // everywhere.

@@ -12,7 +12,8 @@ protocol LoopCompanion: AnyObject, Sendable {
   /// stack does them nor one that begins in the same pass. Called on any thread, with the loop's lock held.
   func loopQuits()
 
-  /// Called when a run was left, with the work that was on its stack (decision 0041). No lock is held. [loop]
+  /// Called when a run was left, with the work that was on its stack (decision 0041). No lock is held.
+  /// - Thread: The loop's own.
   /// - Parameter run: The run's address on the stack.
   func runWasLeft(_ run: UInt)
 

@@ -34,11 +34,11 @@ final class LoopExtras {
     return work
   }
 
-  /// Notifies the idle queues that the run at this stack address was left. [loop]
+  /// Notifies the idle queues that the run at this stack address was left. - Thread: The loop's own.
   func idleBlocksAreLeft(in run: UInt) { for work in idleWork.values { work.queue.isLeft(run) } }
 
   /// Releases idle blocks that have not run. The loop has ended, and no other thread can reach this object any more.
-  /// [loop]
+  /// - Thread: The loop's own.
   func endIdleWork() {
     for (_, work) in idleWork.sorted(by: { $0.key.rawValue < $1.key.rawValue }) { work.queue.close() }
   }

@@ -59,17 +59,17 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     @inline(__always) unsafeMutableAddress { statePlace }
   }
 
-  /// The state that only the loop's thread uses. [loop]
+  /// The state that only the loop's thread uses.
   var owner: OwnerState {
     @inline(__always) unsafeAddress { UnsafePointer(ownerPlace) }
     @inline(__always) unsafeMutableAddress { ownerPlace }
   }
 
-  /// The state of the innermost run, with which `owner` begins. It may not be running. [loop]
+  /// The state of the innermost run, with which `owner` begins. It may not be running. - Thread: The loop's own.
   @inline(__always)
   var innermostRun: Activation { Activation(at: UnsafeMutableRawPointer(ownerPlace)) }
 
-  /// The innermost run; nil if the loop does not run. [loop]
+  /// The innermost run; nil if the loop does not run. - Thread: The loop's own.
   @inline(__always)
   var activation: Activation? { innermostRun.isRunning ? innermostRun : nil }
 

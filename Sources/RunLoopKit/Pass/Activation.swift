@@ -1,5 +1,6 @@
 /// A pointer to the state of one run on a loop's stack. The innermost run's state lies in `OwnerState`, that of an
-/// enclosing run in an `OuterRun`. It does not lie on the stack, which an exception or longjmp(3) may leave. [loop]
+/// enclosing run in an `OuterRun`. It does not lie on the stack, which an exception or longjmp(3) may leave.
+/// - Thread: The loop's own.
 struct Activation {
   private let place: UnsafeMutablePointer<State>
 

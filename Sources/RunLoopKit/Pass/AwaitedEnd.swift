@@ -1,4 +1,5 @@
-/// What ends a run, besides a stop, its limit and an empty mode: a reply, the end of a task, a condition. [loop]
+/// What ends a run, besides a stop, its limit and an empty mode: a reply, the end of a task, a condition.
+/// - Thread: The loop's own.
 class AwaitedEnd {
   /// True if it may come without an event of the mode: each wake makes the run check it.
   final let isCondition: Bool

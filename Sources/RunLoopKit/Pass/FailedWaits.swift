@@ -1,6 +1,6 @@
 internal import RunLoopLibc
 
-/// Counts the waits of a loop that fail, one soon after the other. [loop]
+/// Counts the waits of a loop that fail, one soon after the other. - Thread: The loop's own.
 struct FailedWaits {
   private var lastAt: UInt64 = 0
   private var count: Int32 = 0

@@ -1,5 +1,5 @@
 extension ModePointer {
-  /// Takes the oldest fetched event that is still true. [loop]
+  /// Takes the oldest fetched event that is still true. - Thread: The loop's own.
   @inline(__always)
   func takeEvent(on loop: RunLoop) -> PassEvent? {
     // The mode has a run or a host, which makes the set first.

@@ -6,7 +6,8 @@ internal import Synchronization
 
 extension RunLoop {
   /// Ends the runs that were left.
-  /// - Parameter place: The mark of a run that begins. [loop]
+  /// - Parameter place: The mark of a run that begins.
+  /// - Thread: The loop's own.
   @inline(never)
   func endLeftRuns(seenFrom place: StackPlace) {
     while innermostRun.isRunning, place.seesRun(left: innermostRun.state.at) {
@@ -15,7 +16,7 @@ extension RunLoop {
     if owner.hasHostedWait { endLeftHosting(seenFrom: place) }
   }
 
-  /// Ends the runs that were left. True if a run is on the stack, seen from a host's call. [loop]
+  /// Ends the runs that were left. True if a run is on the stack, seen from a host's call. - Thread: The loop's own.
   @inline(never)
   func isInRun(seenFrom place: StackPlace) -> Bool {
     while innermostRun.isRunning, place.sees(left: innermostRun.state.at) {
@@ -24,12 +25,12 @@ extension RunLoop {
     return innermostRun.isRunning
   }
 
-  /// The stack address of the run that calls an item. [loop]
+  /// The stack address of the run that calls an item. - Thread: The loop's own.
   @inline(__always)
   var placeOfRun: UInt { innermostRun.state.at }
 
   /// Called after a callout of the run at this stack address: ends the runs that the callout has begun, if any were
-  /// left. [loop]
+  /// left. - Thread: The loop's own.
   @inline(__always)
   func endRuns(insideOf at: UInt) { if innermostRun.state.at != at { endInnerRuns(at) } }
 
@@ -39,7 +40,8 @@ extension RunLoop {
     if owner.hasHostedWait { endHostedWaitsOfCallout() }
   }
 
-  /// Called when a callout returns at `place`: ends the runs that it has begun, if any were left. [loop]
+  /// Called when a callout returns at `place`: ends the runs that it has begun, if any were left.
+  /// - Thread: The loop's own.
   func endRuns(leftInCalloutThatEndsAt place: StackPlace) {
     while innermostRun.isRunning, place.sees(left: innermostRun.state.at) { endLeftRun(hasCalloutEnded: true) }
   }

@@ -77,10 +77,11 @@ extension RunLoop {
     return hasServed
   }
 
-  /// Called when an edge of the queue's handle was taken from a set. [loop]
+  /// Called when an edge of the queue's handle was taken from a set. - Thread: The loop's own.
   func mainQueueCame() { owner.mainQueue.edgeCame() }
 
-  /// Called when other code has closed the queue's handle: no set reports its signals any more. [loop]
+  /// Called when other code has closed the queue's handle: no set reports its signals any more.
+  /// - Thread: The loop's own.
   func mainQueueIsLost() { owner.mainQueue.isLost = true }
 }
 
@@ -101,7 +102,7 @@ extension ModePointer {
   }
 
   /// Called after each fetch of the main loop. Finds the queue's event at once, wherever it stands among the others:
-  /// the next pass may serve the queue before them (rule 7, g). [loop]
+  /// the next pass may serve the queue before them (rule 7, g). - Thread: The loop's own.
   /// - Parameter found: How many events the fetch has found, or `-errno`.
   @inline(never)
   func noteFetch(_ found: Int32, on loop: RunLoop) {

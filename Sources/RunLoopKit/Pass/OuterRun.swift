@@ -1,5 +1,5 @@
 /// What a nested run began in: another run, or a host's wait. The loop restores it when the nested run has ended or was
-/// left. It does not lie on the stack. [loop]
+/// left. It does not lie on the stack. - Thread: The loop's own.
 struct OuterRun: ~Copyable {
   /// The first field: `UnsafeMutablePointer.run` finds it at the address of the struct. Empty for a host's wait.
   fileprivate let state: Activation.State

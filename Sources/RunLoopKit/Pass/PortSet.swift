@@ -49,7 +49,7 @@ struct PortSet {
     try RunLoopError.checkCore(rlc_kit_renew_wakeup(set, port))
   }
 
-  /// Announces a sleep in this set. False: the loop must not sleep. [loop]
+  /// Announces a sleep in this set. False: the loop must not sleep. - Thread: The loop's own.
   @inline(__always)
   func beginWait(_ port: OpaquePointer?) -> Bool { rlc_kit_begin_wait(port, set) }
 
@@ -144,7 +144,7 @@ struct PortSet {
     return members
   }
 
-  /// True if a poll would find an event, true or stale. One system call. [loop]
+  /// True if a poll would find an event, true or stale. One system call. - Thread: The loop's own.
   var isReadable: Bool { Kernel.current.isReadable(fileDescriptor) }
 
   /// Says that only the callouts for the member's events read its descriptor: a fetched event remains true until it is

@@ -12,7 +12,7 @@ extension RunLoop {
     lock.withLock { for companion in state.companions.all { companion.loopQuits() } }
   }
 
-  /// Ends the effect of `quit`. [loop]
+  /// Ends the effect of `quit`. - Thread: The loop's own.
   func resume() { stops.resume() }
 
   /// Keeps an event that a pass has found after the stop: the thread may serve what is due before it ends.
@@ -26,7 +26,8 @@ extension RunLoop {
 
   /// Polls the default mode until everything that is ready now has had its turn. A pass serves all blocks and signalled
   /// sources, a bounded number of jobs, and one port or all due timers. So this makes as many passes as the ports and
-  /// the jobs need, and one more for the timers. Work that this work makes does not keep the thread alive. [loop]
+  /// the jobs need, and one more for the timers. Work that this work makes does not keep the thread alive.
+  /// - Thread: The loop's own.
   func serveWhatIsDue(while mayGoOn: () -> Bool) {
     var passes =
       lock.withLock {

@@ -1,6 +1,6 @@
 extension ModePointer {
   /// Serves an item that was found ready, and times its callout. True if the item was called: it may have left the mode
-  /// since it became ready. [loop]
+  /// since it became ready. - Thread: The loop's own.
   @inline(__always)
   func serveTimed(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
     let timing = CalloutTiming(on: loop)
@@ -59,6 +59,6 @@ extension RunLoop {
 extension RunLoop {
   /// Serves another member of the mode in this turn, because the item whose turn it is has nothing to call. The
   /// successor is timed, recorded and limited as in a turn of its own. To be called directly before `takeEvent` returns
-  /// false. [loop]
+  /// false. - Thread: The loop's own.
   package func serveNext(_ successor: EventSource) { owner.successor = successor }
 }

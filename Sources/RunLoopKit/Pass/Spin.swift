@@ -1,7 +1,8 @@
 internal import CRunLoopCore
 internal import Synchronization
 
-/// Spins before a sleep until a wake comes, if spinning has been worth it: a thin owner of `rlc_spin`. [loop]
+/// Spins before a sleep until a wake comes, if spinning has been worth it: a thin owner of `rlc_spin`.
+/// - Thread: The loop's own.
 struct Spin {
   /// Longer limits are cut to this.
   static let longest = UInt64(RLC_SPIN_MAX_NS)

@@ -24,7 +24,7 @@ struct Stops: ~Copyable {
 
   var isRequested: Bool { word.load(ordering: .sequentiallyConsistent) & 1 != 0 }
 
-  /// Clears the request to the innermost run. True if there was one. [loop]
+  /// Clears the request to the innermost run. True if there was one. - Thread: The loop's own.
   @inline(__always)
   func take() -> Bool {
     guard isRequested else { return false }
@@ -34,16 +34,16 @@ struct Stops: ~Copyable {
   }
 
   /// Called when a run begins, with a serial that no run of the loop has had. From now on stops reach this run. Returns
-  /// the word that `end` restores (rule 20). [loop]
+  /// the word that `end` restores (rule 20). - Thread: The loop's own.
   @inline(__always)
   func begin(_ serial: UInt64) -> UInt64 { word.exchange(serial << 1, ordering: .sequentiallyConsistent) }
 
-  /// Called when the run has ended. True if it is still asked to stop. [loop]
+  /// Called when the run has ended. True if it is still asked to stop. - Thread: The loop's own.
   @inline(__always)
   func end(_ outer: UInt64 = 0) -> Bool { word.exchange(outer, ordering: .sequentiallyConsistent) & 1 != 0 }
 
   /// Called when the run was left. A request to it passes to the enclosing run, which nothing else would stop. Without
-  /// an enclosing run it is dropped. True if the enclosing run is asked. [loop]
+  /// an enclosing run it is dropped. True if the enclosing run is asked. - Thread: The loop's own.
   func endLeft(_ outer: UInt64) -> Bool { end(outer) && outer != 0 && request() }
 
   // MARK: The end of a resident thread
@@ -55,7 +55,7 @@ struct Stops: ~Copyable {
   /// the request reaches the run, or the run sees the flag.
   func quit() { quits.store(true, ordering: .sequentiallyConsistent) }
 
-  /// Ends the effect of `quit`. [loop]
+  /// Ends the effect of `quit`. - Thread: The loop's own.
   func resume() { quits.store(false, ordering: .sequentiallyConsistent) }
 }
 
@@ -69,7 +69,7 @@ extension RunLoop {
     if stops.request() { wakes.word.kick() }
   }
 
-  /// Clears a stop of the innermost run. True if there was one, and it ends the run. [loop]
+  /// Clears a stop of the innermost run. True if there was one, and it ends the run. - Thread: The loop's own.
   @inline(__always)
   func takeStop(of activation: Activation) -> Bool { stops.take() && activation.isStopped() }
 }

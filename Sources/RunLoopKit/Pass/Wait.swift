@@ -155,7 +155,8 @@ extension ModePointer {
   @inline(never)
   private func hasDueTimers(on loop: RunLoop) -> Bool { loop.lock.withLock { timers.isDue(soft: false) } }
 
-  /// Called while a port is marked. Takes a fetched event if a message was served last, else a port's message. [loop]
+  /// Called while a port is marked. Takes a fetched event if a message was served last, else a port's message.
+  /// - Thread: The loop's own.
   @inline(never)
   private func takeTurn(on loop: RunLoop) -> PassEvent? {
     guard messages.takeKernelsTurn() else {

@@ -80,25 +80,26 @@ struct WakeWord: ~Copyable {
   /// Watches the new eventfd in a set that has watched the lost one. Under the loop's lock.
   func renew(in set: PortSet) throws(RunLoopError) { try set.renewWakeup(pointer!) }
 
-  /// True once for each new eventfd, which the sets do not watch yet. [loop]
+  /// True once for each new eventfd, which the sets do not watch yet. - Thread: The loop's own.
   func takeRenewal() -> Bool { rlc_kit_take_renewal(pointer) }
 
-  /// Called when a set has found the eventfd lost: before the next sleep all sets have to watch a new one. [loop]
+  /// Called when a set has found the eventfd lost: before the next sleep all sets have to watch a new one.
+  /// - Thread: The loop's own.
   func demandRenewal() { if let pointer { rlc_kit_demand_renewal(pointer) } }
 
-  /// Spins for a while before `beginWait`; true if something was posted. [loop]
+  /// Spins for a while before `beginWait`; true if something was posted. - Thread: The loop's own.
   func spin(_ spin: inout Spin, until deadline: UInt64) -> Bool {
     pointer.map { spin.untilPosted($0, deadline: deadline) } ?? false
   }
 
-  /// RUNNING -> ASLEEP; false if something was posted. [loop]
+  /// RUNNING -> ASLEEP; false if something was posted. - Thread: The loop's own.
   func beginWait() -> Bool { rlc_wakeup_port_begin_wait(pointer) }
 
-  /// The same for a sleep in a set; false also if `takeRenewal` is true. [loop]
+  /// The same for a sleep in a set; false also if `takeRenewal` is true. - Thread: The loop's own.
   func beginWait(in set: PortSet) -> Bool { set.beginWait(pointer) }
 
   /// Takes what was posted, at the end of a wait, or to drop it. What the wakers have published before is visible
-  /// afterwards. [loop]
+  /// afterwards. - Thread: The loop's own.
   @inline(__always)
   func take() -> Posted {
     guard let pointer, !rlc_kit_is_quiet(pointer) else { return .none }
@@ -122,7 +123,7 @@ struct WakeWord: ~Copyable {
   }
 
   /// Closes the descriptor, or leaves that to the last waker that is about to write to it. References to the loop do
-  /// not keep it open, not even one on the stack of a thread that has ended in a callout. [loop]
+  /// not keep it open, not even one on the stack of a thread that has ended in a callout. - Thread: The loop's own.
   func end() { if let pointer { rlc_wakeup_port_end(pointer) } }
 
   deinit {

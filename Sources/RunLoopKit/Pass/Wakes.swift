@@ -10,7 +10,7 @@ struct Wakes: ~Copyable {
   let word: WakeWord
   /// True if another thread has moved a date since the loop last took a post. The next kick may be that thread's.
   private let hasMovedDate = Atomic<Bool>(false)
-  /// The `OfHost` of the innermost wait of a host. [loop]
+  /// The `OfHost` of the innermost wait of a host. - Thread: The loop's own.
   private let ofHost = Atomic<UInt32>(0)
 
   /// What a run on the stack has to poll for at its next wait.

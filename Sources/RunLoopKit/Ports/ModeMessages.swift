@@ -8,7 +8,7 @@ internal import Synchronization
 struct ModeMessages: ~Copyable {
   /// Created with the first port: a mode without ports only pays for one load.
   private let made = Atomic<UnsafeRawPointer?>(nil)
-  /// The last pass served a message, so the kernel's events come next. [loop]
+  /// The last pass served a message, so the kernel's events come next. - Thread: The loop's own.
   private let isKernelsTurn = Atomic<Bool>(false)
 
   @inline(__always)
@@ -49,7 +49,8 @@ struct ModeMessages: ~Copyable {
   private func unmark(_ membership: PortMembership) { _ = ports!.pointee.unmarkReady(membership) }
 
   /// Returns the next port with a message, and moves it behind the others. The message stays in the port until the port
-  /// is served. Before that the port may leave the mode, or another loop may take the message. [loop]
+  /// is served. Before that the port may leave the mode, or another loop may take the message.
+  /// - Thread: The loop's own.
   func takeFirst() -> RunLoop.Port? {
     dropEmpty()
     guard let ports, let first = ports.pointee.first else { return nil }
@@ -58,7 +59,7 @@ struct ModeMessages: ~Copyable {
     return first.port
   }
 
-  /// True if the kernel's events were next; the messages are next after that. [loop]
+  /// True if the kernel's events were next; the messages are next after that. - Thread: The loop's own.
   func takeKernelsTurn() -> Bool {
     guard isKernelsTurn.load(ordering: .relaxed) else { return false }
     isKernelsTurn.store(false, ordering: .relaxed)
@@ -75,7 +76,7 @@ struct ModeMessages: ~Copyable {
 }
 
 extension ModePointer {
-  /// [loop]
+  /// - Thread: The loop's own.
   @inline(never)
   func takeReadyPort(on loop: RunLoop) -> PassEvent? {
     loop.lock.lock()
@@ -83,7 +84,7 @@ extension ModePointer {
     return messages.takeFirst().map { .port(.passRetained($0), ready: 0) }
   }
 
-  /// True if a port of the mode has a message. [loop]
+  /// True if a port of the mode has a message. - Thread: The loop's own.
   func hasMessages(on loop: RunLoop) -> Bool {
     guard messages.hasReady else { return false }
     return loop.lock.withLock {

@@ -70,7 +70,7 @@ extension RunLoop {
   }
 
   /// Called when the bell's message was served. A nested run may have served it, so each enclosing run whose answer has
-  /// come must poll before it sleeps. [loop]
+  /// come must poll before it sleeps. - Thread: The loop's own.
   func awaitedBellRang() {
     var activation = innermostRun.parent
     while let enclosing = activation {

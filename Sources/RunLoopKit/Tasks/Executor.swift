@@ -154,7 +154,7 @@ extension RunLoop {
 
     // MARK: On the executor's thread: the loop's, or after its end the thread for jobs of ended loops
 
-    /// Runs a job to its next suspension. [loop]
+    /// Runs a job to its next suspension. - Thread: The loop's own.
     @inline(__always)
     func run(_ pending: PendingJob) {
       let (task, job) = (pending.job.task, pending.job)

@@ -240,7 +240,7 @@ extension Resident {
     pthread_detach(handle)
   }
 
-  /// Called when the thread's loop has ended. [loop]
+  /// Called when the thread's loop has ended. - Thread: The loop's own.
   func hasEnded() {
     if !enter(Phase.ended, from: Phase.running) { enter(Phase.ended, from: Phase.starting) }
   }
