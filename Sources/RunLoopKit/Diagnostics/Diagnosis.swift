@@ -18,7 +18,7 @@ package enum Diagnosis {
   /// Reports a warning. With no lock held.
   package static func warn(_ text: String) { report(.warning, text) }
 
-  /// Reports a warning if the caller holds a lock, or may hold one. A thread of its own calls the handler.
+  /// As `warn`, for a caller that holds a lock or may hold one. Another thread calls the handler.
   package static func warnLocked(_ text: String) {
     guard settings.reports(.warning), settings.hasHandler else { return report(.warning, text) }
     guard settings.append(text) else { return }  // the delivering thread takes it

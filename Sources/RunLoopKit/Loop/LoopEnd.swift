@@ -1,8 +1,8 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Ends the loop with its thread (rule 57): cancels the sources in each mode, removes all items and releases pending
-  /// blocks, on this thread and without the lock. From now on adding and posting throw.
+  /// Ends the loop with its thread (rule 57). Removes all items under the lock; from then on adding and posting throw.
+  /// Then cancels the sources in each mode, and releases items and pending blocks, on this thread and without the lock.
   func tearDown() {
     releaseAll()
     owner.scopes?.drain(to: 0)  // those callouts may have put actions into the scopes

@@ -53,7 +53,7 @@ final class LoopExtras {
   /// True if the statistics are collected or slow callouts reported.
   var isCounting: Bool { isCollecting || slowCalloutReporter != nil }
 
-  /// Must be called before the loop's thread begins to count.
+  /// Called before `settleCounters` makes the loop's thread count. The thread counts already if callouts are timed.
   func beginCollecting(_ kernel: Kernel?) {
     isCollecting = true
     taken = RunLoop.Statistics(makeCounters().pointee, kernel)

@@ -34,7 +34,7 @@ enum MainLoop {
 func mainThreadEnds() {
   StackPlace.framesAreLeft()
   if let record = ThreadRecord.existing {
-    _ = record.currentLoop  // the destructor of the record ends it
+    _ = record.currentLoop  // the destructor of the thread-specific data ends it
   } else {
     _ = ThreadRecord.current.currentLoop
     ThreadRecord.endCurrent()

@@ -25,8 +25,8 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   let wantedSpin = Atomic<UInt64>(0)
   /// The address of the counters; 0 while nothing is counted.
   let activeCounters = Atomic<UInt>(0)
-  /// The kernel for all of the loop's descriptors, waits and dates: that of the thread which made the loop. Nil: the
-  /// system's.
+  /// The kernel for all of the loop's descriptors, waits and dates: that of the loop's thread at the moment when the
+  /// loop was made, by whatever thread. Nil: the system's.
   package let kernel: Kernel?
   private let ended = Atomic<Bool>(false)
   /// Identifies the process that made the loop.

@@ -67,8 +67,8 @@ package final class ThreadRecord {
     threadRecordEnds(pointer)
   }
 
-  /// Ends the loop and the scopes; called by the destructor of the thread-specific data. Until this returns, callbacks
-  /// still find the loop.
+  /// Ends the loop and the scopes; called by the destructor of the thread-specific data. Callbacks still find the loop
+  /// until it has ended, but `whenEnded` does not.
   fileprivate func end(_ pointer: UnsafeMutableRawPointer) {
     pthread_setspecific(Self.key, pointer)
     scopes.drain(to: 0)

@@ -60,7 +60,8 @@ struct Counters: ~Copyable {
     word.pointee.store(word.pointee.load(ordering: .relaxed) &+ count, ordering: .relaxed)
   }
 
-  /// Begins to count, perhaps again. Any thread calls this, before the owner sees that it has to count.
+  /// Notes that counting begins, perhaps again. Called on any thread, under the loop's lock, before the owner sees that
+  /// it has to count.
   func restart() { hasRestarted.store(true, ordering: .releasing) }
 
   /// - Thread: The loop's own.

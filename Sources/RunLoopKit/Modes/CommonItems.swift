@@ -25,7 +25,7 @@ struct CommonItems: ~Copyable {
     item.unlinkRecord(of: loop)
   }
 
-  /// Erases the record of an item whose link is gone already. Returns false if the item is not recorded.
+  /// Erases the record of an item, but not the item's link. Returns false if the item is not recorded.
   @discardableResult
   mutating func forget(_ item: RunLoop.Item, of loop: RunLoop) -> Bool {
     guard self.item(equalTo: item) === item else { return false }

@@ -42,7 +42,8 @@ extension ModePointer {
 }
 
 extension RunLoop {
-  /// Called when the mode has no members that need its descriptors.
+  /// Called under the loop's lock when the mode may have become idle: a member or a run has left it, or could not enter
+  /// it.
   @inline(__always)
   func mayHaveIdled(_ mode: ModePointer) {
     if mode.useCount == 0, !state.idleModes.isLatest(mode) { noteIdle(mode) }

@@ -11,7 +11,7 @@ struct ModeCounts: ~Copyable {
   /// The number of descriptors for which the kernel may report an event. Read without the lock.
   private let watched = Atomic<Int>(0)
   /// The number of members that keep the mode from being finished, which connections and background members do not.
-  /// Read without the lock; never too large.
+  /// Read without the lock. While a background member enters or leaves, it is one too large for a moment.
   private let keeping = Atomic<Int>(0)
 
   /// The number of members that are no timers, signalled sources or observers.

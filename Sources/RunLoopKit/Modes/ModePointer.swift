@@ -33,8 +33,8 @@ private struct ModeHead: ~Copyable {
 }
 
 /// The offsets of a mode's parts in its memory, one behind the other. Each part is a value of its own, for two reasons:
-/// to change one part of a Swift value is an access to the whole value, and other threads read some parts without the
-/// lock.
+/// to change one part of a Swift value is an access to the whole value, and the loop's thread reads some parts without
+/// the lock, while other threads change parts under the lock.
 private enum Place {
   @inline(__always)
   private static func behind<Part: ~Copyable>(_ place: Int, _: Part.Type) -> Int {

@@ -125,7 +125,7 @@ struct CalloutRecord: ~Copyable {
     makeFinalCalls(on: loop)
   }
 
-  /// Called after the end of the loop: its thread has ended, perhaps in a callout.
+  /// Called when the loop has ended with its thread, perhaps in a callout.
   func endAll(on loop: RunLoop) {
     loop.lock.withLock {
       loop.state.callouts.enclosing = []

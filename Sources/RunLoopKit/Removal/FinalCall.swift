@@ -8,7 +8,7 @@ final class FinalCall: @unchecked Sendable {
 
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
-  /// Waits for one callout more.
+  /// Makes the call wait for one callout more.
   func addAwaited() { awaited.add(1, ordering: .relaxed) }
 
   /// Ends the query without making the call: the loop's thread makes it, or nobody does.

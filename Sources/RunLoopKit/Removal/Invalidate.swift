@@ -77,7 +77,8 @@ extension RunLoop.Item {
   /// callout may be, and whether this is the first call. After the return no callout of the item begins.
   private final func endMemberships() -> (loops: [RunLoop], isFirst: Bool) {
     let isFirst = validity.exchange(false, ordering: .sequentiallyConsistent)
-    // The links first, then the table: an item that leaves a loop enters the table before its link goes.
+    // The links first, then the table: an item that leaves a loop in its callout enters the table in the section of the
+    // leaf lock that removes its link.
     var loops = withLinks { $0.loops }
     for loop in LeftInCallout.loops(of: ObjectIdentifier(self)) where !loops.contains(where: { $0 === loop }) {
       loops.append(loop)
