@@ -70,7 +70,7 @@ struct Activation {
     nonmutating set { state.servesMainQueue = newValue }
   }
 
-  /// What the run has to poll for. Only `Wakes` changes it.
+  /// What the run has to poll for. `begin` sets it; then only `Wakes` changes it.
   var wakes: Wakes.OfRun {
     @inline(__always) get { state.wakes }
     @inline(__always) nonmutating _modify { yield &state.wakes }
@@ -120,7 +120,8 @@ struct Activation {
     state.serving = .source
   }
 
-  /// Ends the serving of the source. False if the source's callout has begun runs; then it does nothing.
+  /// Ends the serving of the source. Does nothing and returns false in two cases: the source's callout has begun a run
+  /// that was left, or a run or a host's wait in it has muted the source.
   @inline(__always)
   func endsServing(_ source: RunLoop.FileDescriptorSource) -> Bool {
     guard state.served?.toOpaque() == Unmanaged.passUnretained(source).toOpaque(), state.serving == .source else {

@@ -36,8 +36,8 @@ extension RunLoop {
     isKeptByMainQueue(mode) && MainQueuePort.isThere
   }
 
-  /// The mode of that name, for a run; nil if there is none. On the main loop each common name has a mode to run in: if
-  /// nothing was added to it yet, the mode is made now (decision 0015). Under the lock.
+  /// The mode of that name, for a run; nil if there is none. A common name that has no mode yet gets one here if the
+  /// main queue keeps the mode from being empty (decision 0015). Under the lock.
   @inline(__always)
   func modeToRun(_ name: Mode) -> ModePointer? { state.mode(name) ?? modeKeptByMainQueue(name) }
 
@@ -46,7 +46,7 @@ extension RunLoop {
     isKeptByMainQueue(unmade: name) ? state.makeMode(name) : nil
   }
 
-  /// The same for a name that has no mode yet. Under the lock.
+  /// As `isKeptByMainQueue(_:)`, for a name that has no mode yet. Under the lock.
   func isKeptByMainQueue(unmade name: Mode) -> Bool {
     isMain && state.servesMainQueue && !state.isInMainQueue && state.commonNames.contains(name)
   }
@@ -77,7 +77,7 @@ extension RunLoop {
     return hasServed
   }
 
-  /// Called when an edge of the queue's handle was taken from a set. - Thread: The loop's own.
+  /// Called when an edge of the queue's handle was taken out of a batch. - Thread: The loop's own.
   func mainQueueCame() { owner.mainQueue.edgeCame() }
 
   /// Called when other code has closed the queue's handle: no set reports its signals any more.

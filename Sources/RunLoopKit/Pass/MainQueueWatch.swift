@@ -11,7 +11,7 @@ struct MainQueueWatch {
   private var isPassedOver = false
   /// How often the loop has asked in vain since the last signal.
   private var silence: UInt32 = 0
-  /// How many passes in a row have neither asked nor fetched.
+  /// How many passes in a row have neither asked nor fetched all events that there were.
   private var passedOver: UInt32 = 0
   /// How many runs have begun since the signal and not asked.
   private var runsBehind: UInt32 = 0
@@ -34,8 +34,8 @@ struct MainQueueWatch {
   /// Called when a wait has fetched events of any mode.
   mutating func fetchCame() { isNewerThanFetch = false }
 
-  /// Called when an edge was taken out of a batch. The fetch may not have shown it, because the mode was no common one
-  /// then.
+  /// Called when an edge was taken out of a batch. The fetch may not have shown it, because another thread was just
+  /// making the mode common: the set watched the handle already, and the token was not stored yet.
   mutating func edgeCame() {
     if !isNewerThanFetch { signalCame() }
   }

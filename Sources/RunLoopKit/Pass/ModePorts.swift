@@ -4,7 +4,7 @@ internal import Synchronization
 struct ModePorts: ~Copyable {
   /// The members that epoll refuses to watch again; nil if there are none, which is the usual case.
   var unwatched: Unwatched?
-  /// Made with the first member that has a descriptor, or by the mode's first run. The loop's thread reads it without
+  /// Made when a descriptor or a port is added, or when a run or a host needs it. The loop's thread reads it without
   /// the lock. It is not the first field, because ThreadSanitizer takes a change of any field for a change of the first
   /// one.
   fileprivate(set) var set: PortSet?

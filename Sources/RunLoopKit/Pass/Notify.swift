@@ -55,8 +55,8 @@ extension RunLoop.Observer {
     timing.end(self, .observer, in: mode, on: loop)
   }
 
-  /// Ends an observer that does not repeat. The release of its context belongs to the callout. Without a context the
-  /// callout is over before.
+  /// Invalidates an observer that does not repeat. If it has a context, the release of that belongs to the callout;
+  /// otherwise the callout ends before the invalidation.
   private func end(on loop: RunLoop) {
     if context == nil { loop.callouts.end(on: loop) }
     invalidate()

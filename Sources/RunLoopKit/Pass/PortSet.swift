@@ -159,7 +159,7 @@ struct PortSet {
   /// True if the last wait has fetched all events that there were.
   var hasFetchedAll: Bool { rlc_kit_has_fetched_all(set) }
 
-  /// Fetches events. Returns how many, or `-errno`. No lock is needed. This is the only place where a loop sleeps.
+  /// Fetches events. Returns how many, or `-errno`. No lock is needed. A loop sleeps only here or in its host.
   @inline(never)
   func blockingWait(until deadline: UInt64) -> Int32 { rlc_port_set_wait(set, deadline) }
 

@@ -166,7 +166,8 @@ extension RunLoop {
 // MARK: Rare cases, which are functions so that a run saves fewer registers
 
 extension RunLoop {
-  /// The result of a run that an entry observer has stopped; nil if the observer has forked, and this is the child.
+  /// The result of a run that was stopped before its first pass; nil if an entry observer has forked, and this is the
+  /// child.
   private var stoppedAtEntry: RunResult? { isInThisProcess ? .stopped : nil }
 
   @inline(never)

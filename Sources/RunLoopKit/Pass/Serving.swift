@@ -1,6 +1,6 @@
 extension ModePointer {
-  /// Serves an item that was found ready, and times its callout. True if the item was called: it may have left the mode
-  /// since it became ready. - Thread: The loop's own.
+  /// Serves an item that was found ready, and times its callout. The item may have left the mode since; then it is not
+  /// called. True if the item was called, or a successor that it has named. - Thread: The loop's own.
   @inline(__always)
   func serveTimed(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
     let timing = CalloutTiming(on: loop)

@@ -1,7 +1,8 @@
 internal import CRunLoopCore
 internal import Synchronization
 
-/// Spins before a sleep until a wake comes, if spinning has been worth it: a thin owner of `rlc_spin`.
+/// Spins for a while before a sleep, to notice a wake without a system call; rarely if that has not paid. A thin owner
+/// of `rlc_spin`.
 /// - Thread: The loop's own.
 struct Spin {
   /// Longer limits are cut to this.

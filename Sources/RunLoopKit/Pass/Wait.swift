@@ -80,14 +80,14 @@ extension ModePointer {
     return found >= 0 ? found : hasFailedForGood(found, on: loop) ? -1 : 0
   }
 
-  /// As `poll`, but sleeps until there is an event. Nil: it has not slept, because something was posted or a timer is
-  /// due.
+  /// As `poll`, but sleeps until there is an event. Nil: it has not slept, because something was posted, a timer is
+  /// due, or epoll has to be asked again to watch a refused member.
   @inline(never)
   private func sleep(until deadline: UInt64, on loop: RunLoop) -> Int32? {
     // As in `poll`.
     let set = ports.set!
     var limit = deadline
-    // A sleep that ends by itself also ends for the first timer, since other code may have closed the timerfd.
+    // A sleep that has a deadline also ends for the first timer, since other code may have closed the timerfd.
     if !timers.isAtRest || deadline != Time.forever {
       limit = self.limit(of: deadline, on: loop)
       if limit == 0 { return nil }
@@ -117,8 +117,9 @@ extension ModePointer {
     loop.wantedSpin.load(ordering: .relaxed) != 0 && loop.spin(until: firstDate(before: deadline, on: loop))
   }
 
-  /// The moment until which the loop may sleep in the kernel. It is earlier than the deadline if epoll does not watch
-  /// all members, or if no timerfd ends the sleep. 0: a timer is due.
+  /// The moment until which the loop may sleep in the kernel. It is earlier than the deadline if a timer is due before
+  /// that no timerfd reports, or if epoll has to be asked again to watch a refused member. If there is a deadline, the
+  /// sleep also ends for the first timer, unless the loop has just armed its timerfd. 0: the moment has come.
   @inline(never)
   private func limit(of deadline: UInt64, on loop: RunLoop) -> UInt64 {
     let restEnd = timers.restEnd
@@ -176,7 +177,7 @@ extension ModePointer {
     return loop.stops.isQuitting ? loop.holdBack(event, of: self) : event
   }
 
-  /// An event that the loop has found for its host, before this pass, comes first.
+  /// An event that was found before this pass and held, for a host or after a stop (`holdBack`), comes first.
   @inline(__always)
   private func takeHeldOrFetchedEvent(on loop: RunLoop) -> PassEvent? {
     (loop.owner.holdsHostedEvent ? takeHeldEvent(on: loop) : nil) ?? takeEvent(on: loop)

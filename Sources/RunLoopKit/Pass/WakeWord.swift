@@ -2,7 +2,8 @@ internal import CRunLoopCore
 internal import RunLoopLibc
 internal import Synchronization
 
-/// Wakes a loop: a thin owner of `rlc_wakeup_port`, which is created with the loop's first port set.
+/// Wakes a loop: a thin owner of `rlc_wakeup_port`, which is created with the loop's first port set, or by the loop's
+/// first `run(until:in:timeout:)`.
 ///
 /// Before that the loop cannot sleep, so a wake does nothing. The port exists as long as this object, so that every
 /// waker that holds the object may use it. The end of the loop's thread closes the eventfd. If a waker was preempted

@@ -8,7 +8,8 @@ internal import Synchronization
 struct Wakes: ~Copyable {
   /// Where threads post wakes and kicks, and where the loop sleeps.
   let word: WakeWord
-  /// True if another thread has moved a date since the loop last took a post. The next kick may be that thread's.
+  /// True if another thread has moved a date since the loop last dropped a post, or ended a wait that took one. The
+  /// next kick may be that thread's.
   private let hasMovedDate = Atomic<Bool>(false)
   /// The `OfHost` of the innermost wait of a host. - Thread: The loop's own.
   private let ofHost = Atomic<UInt32>(0)
@@ -25,8 +26,8 @@ struct Wakes: ~Copyable {
     /// run's.
     fileprivate static var heldWake: Self { Self(rawValue: 4) }
     fileprivate static var heldKick: Self { Self(rawValue: 8) }
-    /// The run's own next wait does not block: a stop came before the run accepted wakes, or what ends the run may have
-    /// come.
+    /// The run's own next wait does not block: a stop came before the run accepted wakes, what ends the run may have
+    /// come, or a job may wait.
     fileprivate static var pendingPoll: Self { Self(rawValue: 16) }
   }
 
@@ -149,7 +150,7 @@ extension Wakes {
     passOn(from: run)
   }
 
-  /// Makes the run's next wait poll, because what ends the run has come, or may have come.
+  /// Makes the run's next wait poll, because what ends the run may have come, or because a job may wait.
   func demandPoll(of run: Activation) { run.wakes.insert(.pendingPoll) }
 
   /// Drops what was posted while no run accepted wakes. True if there was something. A wake may have been meant for the
