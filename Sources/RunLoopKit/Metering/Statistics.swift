@@ -19,7 +19,7 @@ extension RunLoop {
     public var wakesSaved: Int { self[.wakesSaved] }
     /// Signalled sources called.
     public var sourcesPerformed: Int { self[.sourcesPerformed] }
-    /// Port sources and descriptor sources called.
+    /// Port sources, descriptor sources, event sources and ports called; also connections between processes.
     public var portCallouts: Int { self[.portCallouts] }
     /// Turns of the main dispatch queue.
     public var mainQueueTurns: Int { self[.mainQueueTurns] }
