@@ -2,7 +2,8 @@
 // other file calls user code. Each kind of call has one function, which is never inlined. Stack traces and profiles
 // explain themselves by these names, so do not rename them. No two functions have the same shape, which is their
 // parameters and their result: the optimiser would merge them, whatever the offsets of the fields are. No function ends
-// in a call, which the optimiser would turn into a jump. Several return a constant for these two reasons.
+// in a call, which the optimiser would turn into a jump. Several functions return a constant: it gives them a shape of
+// their own, and lets them end in something else than a call.
 
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(_ block: () -> Void) {

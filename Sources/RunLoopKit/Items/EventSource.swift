@@ -76,7 +76,8 @@ extension RunLoop {
 
 // MARK: Modes
 
-// How event sources follow their watches through modes.
+// What the classes of event sources need besides `add` and `remove`: to move between modes, to pause and to change
+// their interest.
 
 extension RunLoop.EventSource {
   /// The loop of each membership. - Thread: Any.
@@ -87,9 +88,9 @@ extension RunLoop.EventSource {
     withLinks { links in links.forEach { if let mode = $0.mode { body(mode) } } }
   }
 
-  /// Makes the source leave all modes that are neither in `places` nor of the loop `other`, and enter those places in
-  /// which it is not. Returns the error if a mode refused the source; it is in the others then. Only one thread at a
-  /// time may call this, and it must hold no loop's lock.
+  /// Makes the modes in `places` the modes of the source. The source leaves all its other modes, except those of the
+  /// loop `other`, and enters the places that it is not in. If modes refuse the source, it enters the others, and the
+  /// last error is returned. Only one thread at a time may call this, and it must hold no loop's lock.
   package final func move(to places: [(loop: RunLoop, mode: ModePointer)], except other: RunLoop?) -> (any Error)? {
     for link in withLinks({ Array($0) })
     where link.loop !== other && !places.contains(where: { $0.mode == link.mode }) {
@@ -111,7 +112,7 @@ extension RunLoop.EventSource {
     loop.lock.withLock { setMuted(rests, on: loop) }
   }
 
-  /// Sets the source's interest and returns the one before. `renewInterest(in:)` then changes the registrations.
+  /// Sets the source's interest and returns the previous one. A port set gets the new one by `renewInterest(in:)`.
   /// - Parameter interest: Bits of `PortRegistration`.
   /// - Thread: Any.
   package final func exchangeInterest(_ interest: UInt32) -> UInt32 {
@@ -125,7 +126,7 @@ extension RunLoop.EventSource {
 }
 
 extension RunLoop {
-  /// Takes the lock although the name never changes: for ThreadSanitizer a change of one part of a mode changes all of
-  /// it.
+  /// The name never changes. The lock is only taken because ThreadSanitizer takes a change of one part of a mode for a
+  /// change of all of it.
   fileprivate func name(of mode: ModePointer) -> Mode { lock.withLock { mode.name } }
 }

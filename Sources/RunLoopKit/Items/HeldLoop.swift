@@ -4,7 +4,7 @@ package struct HeldLoop: ~Copyable {
   private let loop: Unmanaged<RunLoop>
   private let isRetained: Bool
 
-  /// The caller must know that something retains the loop until this returns.
+  /// Something else must retain the loop until this returns.
   @inline(__always)
   package init(_ loop: Unmanaged<RunLoop>) {
     self.loop = loop

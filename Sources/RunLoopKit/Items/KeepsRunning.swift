@@ -4,8 +4,8 @@ extension RunLoop.Item {
   /// If false, the loop serves the item like any other while something else, or a time limit, keeps the run going. Use
   /// it for a timer that writes statistics now and then, or for a signal that may come. A mode with no other items
   /// counts as empty [RLK-KEEP-1]. A change takes effect at once in all modes of all loops that hold the item
-  /// [RLK-KEEP-2]. A sleeping run checks whether anything is left after its next pass, which `wakeUp()` causes
-  /// [RLK-KEEP-3].
+  /// [RLK-KEEP-2]. A sleeping run does not notice the change: it checks after its next pass whether anything keeps it
+  /// going. Call `wakeUp()` to cause that pass [RLK-KEEP-3].
   /// - Thread: Any. In a child of fork(2) that inherited the item, a change is ignored.
   /// - Blocks: No.
   /// - Complexity: O(modes).

@@ -4,9 +4,8 @@ extension RunLoop {
   /// Such an item can be added to this loop only. The loop calls and releases its closure on this thread only, so the
   /// closure need not be `Sendable`. The call traps on any other thread than the loop's own.
   ///
-  /// An error that `body` throws keeps its type [RLK-ADD-10]. In a closure the language requires that type to be
-  /// written:
-  /// `{ local throws(MyError) in ... }`.
+  /// An error that `body` throws keeps its type [RLK-ADD-10]. A closure has to name that type: `{ local throws(MyError)
+  /// in ... }`.
   /// - Parameter body: Called once, before the return, on this thread.
   /// - Returns: What `body` returned. - Thread: The loop's own. - Throws: What `body` throws.
   @discardableResult
@@ -160,7 +159,7 @@ extension RunLoop {
 // MARK: Blocks
 
 extension RunLoop.Local {
-  // The loop runs and releases its blocks on its own thread, which is this one, so no block changes threads.
+  // These blocks need not be `Sendable`: the loop runs and releases them on its own thread, which is this one.
 
   /// As `RunLoop.perform(in:_:block:onDrop:)`.
   public func perform(in mode: RunLoop.Mode? = nil, _ more: RunLoop.Mode..., block: @escaping () -> Void) throws {

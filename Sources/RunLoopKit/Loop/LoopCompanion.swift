@@ -8,8 +8,9 @@ protocol LoopCompanion: AnyObject, Sendable {
   /// The largest number of jobs that one pass does.
   var workPerPass: Int { get }
 
-  /// Called when the loop's thread is asked to end. Jobs that arrive from now on wait: neither a turn that is on the
-  /// stack does them nor one that begins in the same pass. Called on any thread, with the loop's lock held.
+  /// Called when the loop's thread is asked to end. Jobs that arrive from now on have to wait: the current pass does
+  /// not do them, be it in a turn that is on the stack or in one that begins later. Called on any thread, with the
+  /// loop's lock held.
   func loopQuits()
 
   /// Called when a run was left, with the work that was on its stack (decision 0041). No lock is held.
@@ -22,8 +23,8 @@ protocol LoopCompanion: AnyObject, Sendable {
   func loopHasEnded()
 }
 
-/// The companions of a loop. Guarded by the loop's lock. The loop retains them until it is released, because code that
-/// uses them does not retain them.
+/// The companions of a loop. Guarded by the loop's lock. The loop retains them until it is released: users of a
+/// companion, such as tasks that prefer an executor, do not retain it.
 struct LoopCompanions {
   private(set) var all: [any LoopCompanion] = []
 

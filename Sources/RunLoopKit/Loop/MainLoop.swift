@@ -9,7 +9,7 @@ enum MainLoop {
   static var shared: RunLoop {
     if let loop = made.existing { return loop }
     let loop = made.current { RunLoop(isMain: true, Kernel.mainThreadsOwn) }
-    // The main thread asks: its record notices the thread's end.
+    // If the main thread asks, its record gets the loop too, and ends it with the thread.
     if MainThread.isCurrent { _ = ThreadRecord.current.currentLoop }
     return loop
   }
@@ -28,8 +28,9 @@ enum MainLoop {
   }
 }
 
-/// The C core calls this at the end of the main thread, before all other destructors. The main loop ends with its
-/// thread even if only other threads have asked for it, or no thread has: a later caller gets an ended loop.
+/// The C core calls this at the end of the main thread, before all other destructors. The main loop then ends, even if
+/// only other threads have asked for it. If no thread has asked for it, it is made here and ends, so that a later
+/// caller gets an ended loop.
 @_cdecl("rlk_kit_main_thread_ends")
 func mainThreadEnds() {
   StackPlace.framesAreLeft()

@@ -94,7 +94,8 @@ extension ModePointer {
     do throws(RunLoopError) {
       let token = try register(port, with: descriptors.reader, on: loop)
       if let owned = descriptors.owned { believe(port, owned, token: token) }
-      // If the mode refuses the timer that ends the pause, the loop serves the item here, and pauses it afterwards.
+      // A paused item is muted only if the timer that ends its pause has entered the mode. Otherwise the loop serves it
+      // here once more, and pauses it afterwards.
       if let timer = descriptors.limiter?.rest(in: loop.serial), timer.isValid, (try? insert(timer, on: loop)) == true {
         setMuted(true, port, token, on: loop)
       }
@@ -119,7 +120,7 @@ extension ModePointer {
     }
   }
 
-  /// A timer whose callout runs is armed when the callout ends.
+  /// Arms the timer, unless its callout runs: then the end of the callout arms it.
   private func register(_ timer: RunLoop.Timer, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
     let token = try timers.insert(timer, watchedBy: ports.set, on: loop)
     counts.addTimer(1)

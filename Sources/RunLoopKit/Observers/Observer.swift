@@ -3,8 +3,9 @@ internal import Synchronization
 extension RunLoop {
   /// An item that the loop calls when a run begins and ends, and at the steps of each pass.
   ///
-  /// The loop calls observers in the order of `order`, equal ones in the order of adding. It does not call an observer
-  /// whose callout is on the stack. An observer belongs to one loop at a time. Source: `CFRunLoopObserverRef`.
+  /// The loop calls observers with a lower `order` first, and those of equal order in the order of adding. It does not
+  /// call an observer whose callout is on the stack. An observer belongs to one loop at a time. Source:
+  /// `CFRunLoopObserverRef`.
   public final class Observer: Item, @unchecked Sendable {
     /// The moments at which the loop calls the observer. Never changes.
     public let activities: Activity
@@ -15,7 +16,7 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - activities: The moments of a pass at which the loop calls the observer.
-    ///   - order: The loop calls the observers of one moment in this order, lower ones first.
+    ///   - order: The loop calls an observer with a lower order before the others of the same moment.
     ///   - repeats: False: the loop invalidates the observer after its first call.
     ///   - body: Called on the loop's thread, with no lock held; kept until the observer is invalid (`invalidate()`).
     public convenience init(

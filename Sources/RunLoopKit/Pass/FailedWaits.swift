@@ -1,10 +1,10 @@
 internal import RunLoopLibc
 
-/// Counts the waits of a loop that fail, one soon after the other. - Thread: The loop's own.
+/// Counts failed waits of a loop that follow each other closely. - Thread: The loop's own.
 struct FailedWaits {
   private var lastAt: UInt64 = 0
   private var count: Int32 = 0
-  /// The errno of the failed wait that ends a run; 0: none does.
+  /// The errno of a wait that has failed for good, until `takeError` takes it; else 0.
   private(set) var failure: Int32 = 0
 
   private static let most: Int32 = 100

@@ -5,8 +5,8 @@ extension RunLoop {
   ///
   /// The queue counts as a member: while this is true, a run of the main loop in a common mode never returns
   /// `.finished`. That holds even if the process has no main dispatch queue, so that the libraries that a program is
-  /// linked with do not decide whether it ends [RLK-MAIN-1]. `stop()`, a limit, or a handled source, if asked for, end
-  /// the run.
+  /// linked with do not decide whether it ends [RLK-MAIN-1]. Such a run ends by `stop()`, by its limit, or after a
+  /// handled source if the caller asked for that.
   ///
   /// While this is false, a common mode may be empty like any other mode. The functions of the queue wait, and so do
   /// the jobs of the main actor, unless that has another executor (RunLoopMainExecutor) [RLK-MAIN-2].
@@ -58,7 +58,7 @@ extension RunLoop {
   @inline(never)
   private func beginServingMainQueue(in mode: ModePointer) -> Bool { lock.withLock { servesMainQueue(in: mode) } }
 
-  /// True if a run's first pass does not serve the queue at (g), as CFRunLoop's does not.
+  /// True if a run's first pass skips (g), the turn of the queue. It usually does, as in CFRunLoop.
   @inline(__always)
   func leavesMainQueue(_ activation: Activation) -> Bool {
     !(activation.servesMainQueue && owner.mainQueue.runBegins())
@@ -101,8 +101,8 @@ extension ModePointer {
     }
   }
 
-  /// Called after each fetch of the main loop. Finds the queue's event at once, wherever it stands among the others:
-  /// the next pass may serve the queue before them (rule 7, g). - Thread: The loop's own.
+  /// Called after each fetch of the main loop. Looks for the queue's event among all fetched events, because the next
+  /// pass may serve the queue before the others (rule 7, g). - Thread: The loop's own.
   /// - Parameter found: How many events the fetch has found, or `-errno`.
   @inline(never)
   func noteFetch(_ found: Int32, on loop: RunLoop) {

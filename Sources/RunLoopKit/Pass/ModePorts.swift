@@ -5,8 +5,7 @@ struct ModePorts: ~Copyable {
   /// The members that epoll refuses to watch again; nil if there are none, which is the usual case.
   var unwatched: Unwatched?
   /// Made when a descriptor or a port is added, or when a run or a host needs it. The loop's thread reads it without
-  /// the lock. It is not the first field, because ThreadSanitizer takes a change of any field for a change of the first
-  /// one.
+  /// the lock. It is not the first field: ThreadSanitizer takes each change of another field for a change of the first.
   fileprivate(set) var set: PortSet?
   /// The errno of the mode's waits, if they have failed for good; else 0.
   var waitFailure: Int32 = 0
@@ -34,8 +33,8 @@ struct ModePorts: ~Copyable {
 // MARK: The set. Under the lock
 
 extension ModePointer {
-  /// True if the port set is made. It watches all descriptors of the loop that the mode's members need, except the main
-  /// queue's.
+  /// True if the port set is made. Then it watches the loop's own descriptors that the mode needs; only the handle of
+  /// the main queue may be missing.
   @inline(__always)
   var hasHints: Bool { ports.set != nil }
 

@@ -1,7 +1,8 @@
 /// What a nested run began in: another run, or a host's wait. The loop restores it when the nested run has ended or was
 /// left. It does not lie on the stack. - Thread: The loop's own.
 struct OuterRun: ~Copyable {
-  /// The first field: `UnsafeMutablePointer.run` finds it at the address of the struct. Empty for a host's wait.
+  /// The state of the outer run; that of no run if this is a host's wait. The first field: `UnsafeMutablePointer.run`
+  /// finds it at the address of the struct.
   fileprivate let state: Activation.State
   let mode: ModePointer
   /// The word of `Stops`, which the end of the nested run restores.
@@ -9,7 +10,7 @@ struct OuterRun: ~Copyable {
   /// The address of the item in whose callout the nested run began; 0: none, or a block.
   let callout: UInt
   let isInMainQueue: Bool
-  /// How many of these were on the stack when the nested run began.
+  /// These four: how many of each were on the stack when the nested run began.
   let enclosingCallouts: Int
   let timedCallouts: Int
   let collectedTimers: Int

@@ -45,7 +45,7 @@ extension RunLoop {
 
   /// - Parameters:
   ///   - end: What ends the run, besides a stop, the limit and an empty mode.
-  ///   - isOneOfAll: A run of all modes contains this one: an empty mode is not reported.
+  ///   - isOneOfAll: True if this is a part of a run of all modes (`runAllModes`). Then an empty mode is not reported.
   ///   - isKept: The run is made even if the mode is empty.
   func run(
     in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting end: AwaitedEnd? = nil,
@@ -97,7 +97,7 @@ extension RunLoop {
     return .finished
   }
 
-  /// Throws without the lock. Otherwise the lock is still held.
+  /// Called under the lock. If it throws, it has released the lock; otherwise the caller still holds it.
   @inline(never)
   private func makePortSetOrUnlock(of mode: ModePointer) throws {
     do {
@@ -111,9 +111,9 @@ extension RunLoop {
 
   /// Makes the callouts and the passes of a run (rules 3 and 4). Nil: as `runPasses`.
   ///
-  /// A stop reaches this run from before the loop has its mode until after the exit observers: a thread that sees the
-  /// mode can stop the run (rule 19). `stopAround` keeps a stop that was requested of the enclosing run before (rule
-  /// 20).
+  /// A stop reaches this run from the moment before `currentMode` shows its mode until after the exit observers. So a
+  /// thread that sees the mode can stop the run (rule 19). If the enclosing run was asked to stop before, `stopAround`
+  /// keeps that request (rule 20).
   @inline(__always)
   private func runBegun(
     at place: UInt, in mode: ModePointer, stopAround: UInt64, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
@@ -178,8 +178,8 @@ extension RunLoop {
     endNesting()
   }
 
-  /// A nested run may have taken the wake for a job that it does not perform. An executor posts no second wake, so that
-  /// this run has to poll.
+  /// A nested run may have taken the wake for a job that it does not perform. An executor posts no second wake, so this
+  /// run has to poll.
   func demandPollForJobs(_ run: Activation, in mode: ModePointer) {
     guard run.wakes.contains(.accepting) else { return }
     if lock.withLock({ state.companions.hasWork(for: mode) }) { wakes.demandPoll(of: run) }

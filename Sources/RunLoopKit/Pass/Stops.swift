@@ -1,9 +1,9 @@
 internal import Synchronization
 
 /// Whether the innermost run of a loop is asked to stop. Any thread asks, without a lock. The loop's thread begins and
-/// ends runs, and restores the request to the enclosing run.
+/// ends runs. When a nested run ends, it restores the word of the enclosing run, with the request if there was one.
 struct Stops: ~Copyable {
-  /// The innermost run's serial << 1, plus 1 if the run is asked to stop; 0 while no run is there.
+  /// The innermost run's serial << 1, plus 1 if the run is asked to stop; 0: there is no run.
   private let word = Atomic<UInt64>(0)
   /// True if all runs have to stop, enclosing and future ones too, because the thread has to end.
   private let quits = Atomic<Bool>(false)

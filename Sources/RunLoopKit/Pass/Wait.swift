@@ -50,8 +50,8 @@ extension ModePointer {
     return event ?? .none
   }
 
-  /// Takes an event that a wait has just fetched. A timer whose timerfd could not be made comes first if its date has
-  /// come, because its place among the others is not known.
+  /// Takes an event that a wait has just fetched. A due timer whose timerfd could not be made comes before the fetched
+  /// events: no expiry shows its place among them.
   @inline(__always)
   private func takeNewEvent(on loop: RunLoop) -> PassEvent? {
     (timers.isAtRest ? nil : takeCarriedTimer(on: loop)) ?? takeFetchedEvent(on: loop)
@@ -111,7 +111,7 @@ extension ModePointer {
     return true
   }
 
-  /// Spins, if the loop may. True if something was posted, or a timer became due, meanwhile.
+  /// Spins if the loop has a `spinLimit`. True if something was posted meanwhile, or a timer became due: do not sleep.
   @inline(__always)
   private func spins(until deadline: UInt64, on loop: RunLoop) -> Bool {
     loop.wantedSpin.load(ordering: .relaxed) != 0 && loop.spin(until: firstDate(before: deadline, on: loop))
@@ -156,7 +156,8 @@ extension ModePointer {
   @inline(never)
   private func hasDueTimers(on loop: RunLoop) -> Bool { loop.lock.withLock { timers.isDue(soft: false) } }
 
-  /// Called while a port is marked. Takes a fetched event if a message was served last, else a port's message.
+  /// Called while a port is marked. Messages and fetched events take turns: takes a fetched event if a message was
+  /// served last, else a message.
   /// - Thread: The loop's own.
   @inline(never)
   private func takeTurn(on loop: RunLoop) -> PassEvent? {
