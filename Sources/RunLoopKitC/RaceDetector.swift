@@ -1,13 +1,13 @@
 internal import CRunLoopCore
 
-/// A C program may be compiled with ThreadSanitizer while this module is not. The runtime of ThreadSanitizer then does
-/// not see the locks and atomics here, so RunLoopKitC reports each hand-over between threads. A module that is compiled
-/// with ThreadSanitizer needs no reports.
-package enum RaceDetector {
+/// A C program may be compiled with ThreadSanitizer while RunLoopKit's modules are not. ThreadSanitizer then sees none
+/// of their locks and atomics, so the C functions' bodies report each hand-over between threads. If the modules are
+/// compiled with ThreadSanitizer, it needs no reports.
+enum RaceDetector {
   /// Stands for all messages: from a message nothing leads to its sender's object.
-  package static let messages: any AnyObject & Sendable = Mark()
+  static let messages: any AnyObject & Sendable = Mark()
   /// Stands for all threads that are set up.
-  package static let threads: any AnyObject & Sendable = Mark()
+  static let threads: any AnyObject & Sendable = Mark()
 
   private final class Mark: Sendable {}
 
@@ -15,10 +15,10 @@ package enum RaceDetector {
 
   /// Reports that what this thread has done comes before what follows `takeOver` of the same object.
   @inline(__always)
-  package static func handOver(_ object: AnyObject) { if isHere { release(object) } }
+  static func handOver(_ object: AnyObject) { if isHere { release(object) } }
 
   @inline(__always)
-  package static func takeOver(_ object: AnyObject) { if isHere { acquire(object) } }
+  static func takeOver(_ object: AnyObject) { if isHere { acquire(object) } }
 
   @inline(never)
   private static func release(_ object: AnyObject) {
