@@ -4,8 +4,8 @@ extension RunLoop {
   /// Such an item can be added to this loop only. The loop calls and releases its closure on this thread only, so the
   /// closure need not be `Sendable`. The call traps on any other thread than the loop's own.
   ///
-  /// An error that `body` throws keeps its type [RLK-ADD-10]. A closure has to name that type: `{ local throws(MyError)
-  /// in ... }`.
+  /// An error that `body` throws keeps its type [RLK-ADD-10]. A closure has to name that type:
+  /// `{ local throws(MyError) in ... }`.
   /// - Parameter body: Called once, before the return, on this thread.
   /// - Returns: What `body` returned. - Thread: The loop's own. - Throws: What `body` throws.
   @discardableResult

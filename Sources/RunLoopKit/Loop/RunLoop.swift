@@ -86,7 +86,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// The main thread's loop, on every thread [RLK-FORK-3].
   ///
   /// The loop ends with the main thread: an async `main` ends that thread when it first suspends, `dispatchMain()` at
-  /// once. The loop then reports on standard error how many blocks and members still wait in it, and `add` throws
+  /// once. The loop then reports (`diagnostics`) how many blocks and members still wait in it, and `add` throws
   /// `.loopEnded`. It does not matter which thread has asked for the loop first, or when [RLK-END-14]. A source that is
   /// not signalled, a timer without a date and an observer do not count as waiting. If another thread has loaded the
   /// library by dlopen(3), the loop notices the end only if the main thread has asked for its loop before.

@@ -5,7 +5,8 @@ extension RunLoop {
     return lock.withLock { state.currentMode?.name }
   }
 
-  /// All modes: the default mode, and each mode to which an item or a block was added. Modes never vanish.
+  /// All modes: the default mode, each mode to which an item or a block was added, and each mode that a host has asked
+  /// for. Modes never vanish.
   /// - SeeAlso: `CFRunLoopCopyAllModes`.
   public var modes: Set<Mode> {
     guard isUsable else { return [] }

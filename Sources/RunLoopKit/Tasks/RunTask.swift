@@ -16,7 +16,7 @@ extension RunLoop {
   ///
   /// If the function awaits what this run does not serve, such as the main actor in a mode that is not common, it waits
   /// for ever. When functions of the main dispatch queue or jobs of the loop's executors have waited for a second, the
-  /// run reports them on standard error, once [RLK-TASK-5].
+  /// run reports them (`diagnostics`), once [RLK-TASK-5].
   ///
   /// A `stop()` cancels the task, and the call still waits until the function has returned: the function decides how it
   /// ends [RLK-TASK-2]. To wait for a condition instead, call `run(until:in:timeout:)`.
