@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Counts the holds on something that ends with the last one. Its owner has a hold until it gives that up; others have
-/// one for a while. The count never grows again from 0.
+/// Counts the holds on something that ends with the last hold. The owner has a hold until it gives up; others have one
+/// for a while. A count of 0 never grows again.
 package struct HoldCount: ~Copyable, Sendable {
   private let holds = Atomic<Int>(1)
   private let isGivenUp = Atomic<Bool>(false)

@@ -9,7 +9,7 @@ package final class OwnedDescriptor: Sendable {
   private let holds = HoldCount()
   private let forkGeneration = Kernel.forkGeneration
 
-  /// Called to close the descriptor, for an item that has more to close. Nil: close(2).
+  /// Closes the descriptor, and whatever else the item has to close. Nil: close(2).
   private let closing: (@Sendable () -> Void)?
 
   package init(_ fileDescriptor: Int32, closing: (@Sendable () -> Void)? = nil) {
@@ -20,16 +20,17 @@ package final class OwnedDescriptor: Sendable {
   /// Begins a hold. Returns false if the descriptor is closed, or about to be.
   package func hold() -> Bool { holds.hold() }
 
-  /// Whether it stays readable until it is read: that holds for a pipe and a socket. A timerfd may be set again, a
-  /// signal may be taken, and an epoll instance is readable only while its members are. One system call.
+  /// Whether the descriptor, once readable, stays so until it is read. That holds for pipes and sockets. It does not
+  /// for a timerfd, which may be set again, for a signal, which may be taken, and for an epoll instance, whose members
+  /// may be read. One system call.
   var isStream: Bool {
     var info = stat()
     guard fstat(fileDescriptor, &info) == 0 else { return false }
     return info.st_mode & S_IFMT == S_IFIFO || info.st_mode & S_IFMT == S_IFSOCK
   }
 
-  /// Whether its item is a member of one mode of all loops and no callout of it runs. Also true if it is a member of
-  /// none and one callout runs.
+  /// Whether the item is a member of one mode of all loops and no callout of it runs. Also true if the item is a member
+  /// of none and one callout runs.
   var isHeldByOneMode: Bool { holds.count == 2 }
 
   /// Ends a hold for which `hold` has returned true.

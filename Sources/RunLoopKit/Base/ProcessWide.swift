@@ -22,7 +22,7 @@ package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
   package var existing: Object? { object(at: address.load(ordering: .acquiring)) }
 
   /// Returns the object, and creates it in the first call. Threads that make the first call at the same time get the
-  ///   same object; what else `make` has returned is released. - Thread: Any.
+  /// same object; what else `make` has returned is released. - Thread: Any.
   package func current(_ make: () -> Object) -> Object {
     while true {
       let seen = address.load(ordering: .acquiring)

@@ -80,8 +80,8 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     settle(lock.withLock { state.reason }.map { .failure($0) } ?? .success(value))
   }
 
-  /// Ends the wait with a result. After a calling off, a failure counts as its consequence: the task gets the reason
-  /// instead.
+  /// Ends the wait with a result. If the wait was called off, a failure counts as its consequence, and the task gets
+  /// the reason instead.
   package func end(_ result: Result<Value, any Error>) {
     switch result {
     case .success(let value): settle(.success(value))
@@ -92,7 +92,7 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
   /// Ends the wait for something that will not happen: with the reason if the wait was called off, else with `error`.
   package func lose(_ error: any Error) { settle(.failure(lock.withLock { state.reason } ?? error)) }
 
-  /// Called when `begin` has returned. A result that was kept counts, whatever comes at this moment: the section that
+  /// Called when `begin` has returned. If a result was kept, it counts, whatever comes at this moment: the section that
   /// finds it takes the continuation, too.
   private func hasBegun(_ withdrawal: @escaping @Sendable () -> Bool) {
     let (early, continuation, reason) = lock.withLock {

@@ -66,8 +66,8 @@ package struct Row<Element>: ~Copyable {
   }
 
   /// Frees the memory that a burst has needed, if the row is empty. The code that empties a row calls this once at the
-  /// end, and not after each element. Bursts that follow each other use the same memory, up to a limit; it is freed
-  /// after a smaller burst.
+  /// end, not after each element. Bursts that follow each other use the same memory, up to a limit. After a smaller
+  /// burst it is freed.
   @inline(__always)
   package mutating func trim() {
     guard first == end else { return }

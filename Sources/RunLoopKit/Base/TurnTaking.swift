@@ -9,7 +9,7 @@ package protocol TurnTaking: AnyObject, Sendable {
   func wait(on word: UInt, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool)
   /// Wakes the threads that sleep on the word, which has changed. - Thread: Any, also one that takes no turns.
   func wake(_ word: UInt)
-  /// Sleeps until the descriptor can be written, and returns 1. Returns 0 at the deadline, and -errno.
+  /// Sleeps until the descriptor can be written, and returns 1. Returns 0 at the deadline, and -errno for a failure.
   func waitUntilWritable(_ fileDescriptor: Int32, until deadline: UInt64, for purpose: String) -> Int32
   /// Returns the index of the job that runs next, of `count` jobs that wait. - Thread: One that takes turns.
   func choose(among count: Int) -> Int

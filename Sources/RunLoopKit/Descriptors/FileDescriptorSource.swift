@@ -9,15 +9,15 @@ extension RunLoop {
   /// each time that an end begins [RLK-FD-2, RLK-FD-10]. The source stays a member: a FIFO is read when its next writer
   /// comes, and each datagram that is refused is reported. The same holds for all sources that share the descriptor, in
   /// each mode, in a host's loop, and for what begins while the source is paused by its limit [RLK-FD-43]. While an end
-  /// lasts the source is called by edges; the first event that is more than the end makes it level-triggered again.
-  /// If the process has no descriptor left for that (`EMFILE`), an end may be reported twice, not more [RLK-FD-44].
+  /// lasts the source is edge-triggered; the first event that is more than the end makes it level-triggered again. If
+  /// the process has no descriptor left for that (`EMFILE`), an end may be reported twice, not more [RLK-FD-44].
   ///
   /// If the kernel refuses to watch the descriptor again after a suspension, or refuses a change (`ENOSPC`, `ENOMEM`),
-  /// the loop calls the source once with `error` alone; setting `interest` tries
-  /// again, and so does the loop, at most once a second [RLK-FD-29, RLK-FD-30, RLK-FD-31, RLK-FD-32, RLK-FD-35]. If
-  /// several sources of a mode share a descriptor, the loop calls all of them, one a pass, in the order of adding,
-  /// each with what it is interested in; each is suspended and removed by itself [RLK-FD-8, RLK-FD-9, RLK-FD-25].
-  /// Sources on several numbers of one file (dup(2)) do not affect each other.
+  /// the loop calls the source once with `error` alone. Setting `interest` tries again, and so does the loop, at most
+  /// once a second [RLK-FD-29, RLK-FD-30, RLK-FD-31, RLK-FD-32, RLK-FD-35]. If several sources of a mode share a
+  /// descriptor, the loop calls all of them, one a pass, in the order of adding, each with what it is interested in;
+  /// each is suspended and removed by itself [RLK-FD-8, RLK-FD-9, RLK-FD-25]. Sources on several numbers of one file
+  /// (dup(2)) do not affect each other.
   ///
   /// To close a descriptor while its source is a member is a mistake, and does no harm: the source gets no further
   /// event, and no event reaches another source that has the number by then [RLK-FD-5]. If the loop notices, because
@@ -116,9 +116,9 @@ extension RunLoop {
     public enum Unpollable: Sendable {
       /// `add` throws `.system` with `EPERM`.
       case refuse
-      /// It counts as ready for all it is interested in, pass after pass, and takes its turn behind the other ready
-      /// ports [RLK-FD-13]. The loop does not sleep meanwhile: take the interest away when there is nothing to do. The
-      /// loop does not notice that the descriptor was closed.
+      /// The source counts as ready for all it is interested in, pass after pass, and takes its turn behind the other
+      /// ready ports [RLK-FD-13]. The loop does not sleep meanwhile: take the interest away when there is nothing to
+      /// do. The loop does not notice that the descriptor was closed.
       case alwaysReady
     }
 

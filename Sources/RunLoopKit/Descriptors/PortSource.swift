@@ -1,14 +1,15 @@
 extension RunLoop {
   /// A port source (version 1) on a counter: an eventfd, a timerfd or a pipe of eight-byte messages.
   ///
-  /// The loop takes eight bytes before it calls: one callout per message [RLK-PORT-1]. Wakes its loop by itself.
-  /// Served in the order of readiness, whatever `order` says [RLK-PORT-3]. A message of fewer bytes is read as a
-  /// whole and called for once. After an end of file, or a read that fails, the loop calls the source once; the next
-  /// writer of a FIFO calls it again [RLK-PORT-5]. The loop reports a failed read (`diagnostics`), and also, if it
-  /// notices, a descriptor that was closed while the source was a member [RLK-FD-36]. The descriptor should not
-  /// block: if loops share the source, a read could wait for a count that another loop has read. If another thread
-  /// removes the source between the read and the callout, that message is lost. With two sources on one descriptor in
-  /// a mode the later one is called. Source: `CFRunLoopSourceRef` with a version 1 context.
+  /// The loop reads eight bytes before it calls the source: one callout per message [RLK-PORT-1]. A message wakes the
+  /// loop. Port sources are served in the order of readiness, whatever `order` says [RLK-PORT-3]. A message of fewer
+  /// bytes is read as a whole, and causes one callout. After an end of file, or a read that fails, the loop calls the
+  /// source once; the next writer of a FIFO causes another call [RLK-PORT-5]. The loop reports a failed read
+  /// (`diagnostics`), and also, if it notices, a descriptor that was closed while the source was a member [RLK-FD-36].
+  /// The descriptor should not block: if loops share the source, a read could wait for a count that another loop has
+  /// read. If another thread removes the source between the read and the callout, that message is lost. With two
+  /// sources on one descriptor in a mode the later one is called. Source: `CFRunLoopSourceRef` with a version 1
+  /// context.
   public final class PortSource: DescriptorItem, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     /// The descriptor, which the caller keeps open while the source is a member of a mode.
