@@ -18,7 +18,7 @@ help:
 setup:
 	@scripts/setup
 
-# What is built of the kit here serves the tests, too. Without the cached plan, which may be that of the kit's package.
+# The tests share this build of RunLoopKit. Without the cached plan, which may be that of RunLoopKit's own package.
 demo: setup
 	RLK_NO_BENCHMARKS=1 RLK_TRAITS=MainExecutor swift run -c release --disable-build-manifest-caching --package-path Examples --scratch-path .build demo
 

@@ -1,10 +1,10 @@
-"""Reads the public C headers: declarations, macros and members, each with its comment. For scripts/tidy and scripts/manual."""
+"""Reads the declarations, macros and members of the public C headers, each with its comment. For scripts/tidy and scripts/manual."""
 
 import re
 
 
 class Declaration:
-    """One of file scope: its comment as written ("" without one), its text in one line, and its source with comments."""
+    """A declaration of file scope: its comment as written ("" without one), its text in one line, and its source with comments."""
 
     def __init__(self, path, line, comment, source):
         self.path, self.line, self.comment, self.source = path, line, comment, source
@@ -25,12 +25,12 @@ class Macro:
 
 
 def blank(match):
-    """As many lines, and nothing on them."""
+    """Returns as many empty lines."""
     return "\n" * match.group().count("\n")
 
 
 def declarations(path, text):
-    """Those of file scope, each with the comment that ends in the line above."""
+    """Yields the declarations of file scope, each with the comment that ends in the line above."""
     text = re.sub(r'extern "C" \{', "", re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", blank, text, flags=re.M))
     text = re.sub(r"^RL[CK]_(BEGIN|END)_DECLS$", "", text, flags=re.M)
     position, comment, commented = 0, "", 0
@@ -48,7 +48,7 @@ def declarations(path, text):
 
 
 def end_of_declaration(text, start):
-    """Behind its semicolon, or behind the body of an inline function."""
+    """Returns the position behind its semicolon, or behind the body of an inline function."""
     depth = 0
     for token in re.compile(r"/\*.*?\*/|[{};]", re.S).finditer(text, start):
         if token.group() == "{":
@@ -63,7 +63,7 @@ def end_of_declaration(text, start):
 
 
 def macros(text):
-    """Those of the project, each with the comment above it or above the definitions that it follows."""
+    """Yields the project's macros, each with the comment above it or above the definitions that it follows."""
     pattern = r"(?P<comment>/\*\*(?:(?!\*/).)*\*/\n)?#define (?P<name>RL[CK]_\w+)(?P<parameters>\([^)]*\))?(?P<value>(?:[^\n]*\\\n)*[^\n]*)"
     comment, end = "", 0
     for match in re.finditer(pattern, text, re.S):
@@ -75,7 +75,7 @@ def macros(text):
 
 
 def members(source):
-    """Of an enum or a struct: (text, comment), with the comment that stands behind it or, if it is longer, above it."""
+    """Returns (text, comment) for each member of an enum or a struct; the comment is behind the member or, if it is longer, above it."""
     body = source[source.index("{") + 1:source.rindex("}")]
     separator = "," if re.match(r"(typedef )?enum\b", source) else ";"
     found, above, depth = [], "", 0
@@ -102,7 +102,7 @@ def members(source):
 
 
 def lines(comment):
-    """Without the stars; what is indented behind them stays so."""
+    """Returns the lines without the stars; keeps the indentation behind them."""
     return [re.sub(r"^ *\* ?", "", line).rstrip() for line in re.sub(r"^/\*\*<? ?|\*/$", "", comment).splitlines()]
 
 

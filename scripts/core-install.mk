@@ -1,6 +1,6 @@
-# Installs the C core, and takes it away again. PREFIX, LIBDIR, INCLUDEDIR, MANDIR: absolute paths, as programs will see them.
-# LIBDIR may be a folder of the architecture (/usr/lib/x86_64-linux-gnu). DESTDIR: a staging folder, which stands before all of
-# them and which nothing that is installed names.
+# Installs and uninstalls the C core. PREFIX, LIBDIR, INCLUDEDIR, MANDIR: absolute paths, as programs will see them.
+# LIBDIR may be a folder of the architecture (/usr/lib/x86_64-linux-gnu). DESTDIR: a staging folder, which is put before
+# all these paths; no installed file contains it.
 INSTALL ?= install
 DESTDIR ?=
 PREFIX ?= /usr/local
@@ -14,7 +14,7 @@ STAGED_LIB = "$(DESTDIR)$(LIBDIR)"
 STAGED_INCLUDE = "$(DESTDIR)$(INCLUDEDIR)"
 STAGED_MAN = "$(DESTDIR)$(MANDIR)"
 
-# The pages of the headers are made of their comments. Without python3 there are none.
+# scripts/manual makes the pages of the headers from their comments. Without python3 there are none.
 PYTHON ?= python3
 MANUAL := build/manual
 
@@ -22,7 +22,8 @@ manual:
 	@if command -v $(PYTHON) >/dev/null; then $(PYTHON) scripts/manual $(MANUAL); else \
 		rm -rf $(MANUAL); echo "there is no $(PYTHON) here: the manual pages of the headers are left out" >&2; fi
 
-# PAGE...: those that are there, and for each function that a page has in its NAME what leads to it: `man rlc_loop_run` shows rlc_loop(3).
+# PAGE...: installs these pages, and for each function in a page's NAME section a link to the page: `man rlc_loop_run`
+# shows rlc_loop(3).
 PAGE_NAMES := awk '$$1 == ".Sh" { inside = $$2 == "NAME"; page = "" } \
 	inside && $$1 == ".Nm" { if (page == "") page = $$2; else print $$2, page }'
 install_pages = for page in $(1); do \
@@ -32,7 +33,8 @@ install_pages = for page in $(1); do \
 			chmod 644 $(STAGED_MAN)/man3/$$name.3 || exit 1; \
 		done || exit 1; \
 	done
-# NAME, PREFIX: the page of that name, and those with the prefix that say that they are such pages, or lead to one.
+# NAME, PREFIX: removes the page of that name, and the pages with the prefix that scripts/manual has made, or that lead
+# to one.
 uninstall_pages = rm -f $(STAGED_MAN)/man3/$(1).3 && \
 	grep -lsZE '^(\.\\" Made from .* by scripts/manual\.|\.so man3/$(2)[a-z0-9_]*\.3)$$' $(STAGED_MAN)/man3/$(2)*.3 | xargs -0r rm -f
 
@@ -42,12 +44,12 @@ core-install-paths:
 			*) echo "$$path: an absolute path, please" >&2; exit 2 ;; esac; \
 	done
 
-# The paths may differ from one call to the next: written anew each time, and in place of a file that may be somebody else's (an
-# earlier `sudo make install`). In the .pc file what lies below the prefix is told by it.
+# The paths may differ between two calls, so these files are written each time; a new file replaces the old one, which
+# may belong to another user (after `sudo make install`). The .pc file names paths below the prefix by the prefix.
 core-descriptions: core-install-paths
 	@$(call describe,$(CORE_BUILD),crunloop.pc crunloop-config.cmake crunloop-config-version.cmake)
 
-# FOLDER, NAMES: writes them there by packaging/NAME.in.
+# FOLDER, NAMES: writes each file into the folder, from packaging/NAME.in.
 describe = mkdir -p $(1); \
 	pointer=$$($(CC) $(CFLAGS) -dM -E -x c /dev/null | sed -n 's/^.define __SIZEOF_POINTER__ //p') && [ -n "$$pointer" ] || \
 		{ echo "$(CC) does not tell the size of a pointer" >&2; exit 1; }; \
@@ -73,8 +75,8 @@ core-install: core-descriptions core manual
 	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop-config.cmake $(CORE_BUILD)/crunloop-config-version.cmake $(STAGED_LIB)/cmake/crunloop/
 	@$(call install_pages,docs/man/crunloop.3 $(MANUAL)/rlc_*.3)
 
-# With the paths and the sources of the installation. Takes what it put there, and the folders that are its own if they are empty
-# then; the links only if they lead to this version, so that a newer one stays whole.
+# Uninstalls, with the same paths and the same sources. Removes what the installation put there, and its own folders if
+# they are then empty. Removes a link only if it leads to this version, so that a newer version stays complete.
 core-uninstall: core-install-paths
 	@if [ "$$(readlink $(STAGED_LIB)/$(CORE_SONAME))" = libcrunloop.so.$(CORE_VERSION) ]; then \
 		rm -f $(STAGED_LIB)/libcrunloop.so $(STAGED_LIB)/$(CORE_SONAME); \

@@ -1,4 +1,4 @@
-"""English text as mdoc(7): for scripts/manual."""
+"""Converts English text to mdoc(7), for scripts/manual."""
 
 import re
 import textwrap
@@ -20,7 +20,7 @@ def quoted(text, always=False):
 
 
 class Prose:
-    """Functions are told from types by name. Collects the pages that the text refers to."""
+    """Tells functions from types by their names. Collects the pages to which the text refers."""
 
     def __init__(self, functions):
         self.functions, self.pages = functions, set()
@@ -47,7 +47,7 @@ class Prose:
         return f"Vt {name}" if given is None else f"Fn {name}"
 
     def line(self, text):
-        """A paragraph: each sentence begins a line, and so does each macro."""
+        """Converts a paragraph: each sentence and each macro begins a line."""
         out = []
         text = PROMISE.sub("", " ".join(text.split()))
         for sentence in SENTENCE.split(text):
@@ -94,7 +94,7 @@ class Prose:
         return out
 
     def paragraphs(self, lines):
-        """With lists (- and what is defined below them) and tables, which are indented."""
+        """Converts paragraphs, with lists (- and definitions below them) and indented tables."""
         out, block = [], []
         for line in list(lines) + [""]:
             if line:
@@ -134,7 +134,7 @@ class Prose:
         return out + [".El"] + ([".Pp"] + self.line(" ".join(tail)) if tail else [])
 
     def item(self, lines):
-        """Its text, and what it defines: two spaces deeper, each with its meaning."""
+        """Returns an item's text and its definitions, which are two spaces deeper, each with its meaning."""
         text = [line for line in lines if not line.startswith("  ")]
         out, defined = self.line(" ".join(text)), []
         for line in lines:

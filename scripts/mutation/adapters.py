@@ -1,4 +1,4 @@
-"""The adapters: a fault in a header, and the programs of Tests/AdapterTests that are built with it, host by host."""
+"""Judges faults in the headers of the adapters by the programs of Tests/AdapterTests that are built with them, host by host."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from faults import BadFault
 from processes import ROOT, WORK, copy_tree, run
 from verdict import verdict
 
-# The cheap ones first. Those of toolkits take seconds.
+# Cheap hosts first: toolkits take seconds.
 HOSTS = ["epoll", "model_guest", "ev", "uv", "glib", "sd_event", "glib_guest", "glib_model", "sdl", "qt", "gtk4"]
 OWN = {"glib": ["glib", "glib_model", "gtk4"], "glib_guest_set": ["glib_guest"], "model_guest": ["model_guest", "glib_model"],
        "dispatch_guest": ["epoll"]}
@@ -16,7 +16,7 @@ HOST_LIMIT = 90
 
 
 class Adapters:
-    """A copy of the core and of the adapters. A fault is put into it, and taken out again."""
+    """A copy of the core and of the adapters, into which this puts a fault, and from which it takes it again."""
 
     FOLDERS = ["include", "Sources/CRunLoopCore", "Sources/Adapters", "Tests/CRunLoopCoreTests", "Tests/AdapterTests", "Tests/CTestSupport",
                "scripts", "packaging"]
@@ -30,10 +30,10 @@ class Adapters:
                 raise BadFault(f"the cases of {name} fail without a fault: {said}")
 
     def catches(self, host):
-        """What a host's cases say against the fault; None if nothing. BadFault if they do not compile with it, or if the host is not
+        """Returns what a host's tests report against the fault; None if nothing. BadFault if they do not compile with it, or if the host is not
         here."""
         command = ["make", "-f", "scripts/core.mk", "--no-print-directory", "adapter-test"]
-        # Freed memory is filled, so that who uses it does not find what was there.
+        # Fills freed memory, so that a use after free does not find the old content.
         environment = dict(os.environ, ADAPTERS=host, TEST_SECONDS="40", MALLOC_PERTURB_="165")
         status, said = run(command, self.tree, HOST_LIMIT, environment)
         if f"no {host} here" in said:
@@ -43,7 +43,7 @@ class Adapters:
         return None if status == 0 else self.telling_line(said)
 
     def hosts_of(self, path):
-        """Those whose programs include a header: its own, or all for one that each of them includes."""
+        """Returns the hosts whose programs include a header: one for its own header, all for a header that each of them includes."""
         name = os.path.basename(path)[:-2]
         if name in ("hosted", "on_stack"):
             return HOSTS
@@ -74,7 +74,7 @@ class Adapters:
 
 
 def judge_adapters(mutants, report):
-    """The hand-written ones, each by the tests that it names: host:NAME."""
+    """Judges the hand-written faults, each by the tests that it names: host:NAME."""
     adapters = Adapters(sorted({test.removeprefix("host:") for mutant in mutants for test in mutant.tests}))
     for mutant in mutants:
         began = time.monotonic()

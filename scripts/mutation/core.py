@@ -1,4 +1,4 @@
-"""The C core: the files that a fault changes are compiled, the rest is there."""
+"""Judges faults in the C core: compiles only the files that a fault changes."""
 
 import concurrent.futures
 import contextlib
@@ -44,7 +44,7 @@ class Core:
         self.objects += [(path, "scheduled") for path in core + scheduled]
 
     def twin(self, tree):
-        """The same in another folder."""
+        """Returns a second tree in another folder."""
         shutil.rmtree(tree, ignore_errors=True)
         shutil.copytree(self.tree, tree)
         other = copy.copy(self)
@@ -55,7 +55,7 @@ class Core:
         return sorted(name for name in os.listdir(os.path.join(self.tree, folder)) if name.endswith(".c"))
 
     def below(self, folder):
-        """The C files of a folder and of the folders in it."""
+        """Returns the C files of a folder and of the folders in it."""
         found = glob.glob(os.path.join(self.tree, folder, "**", "*.c"), recursive=True)
         return sorted(os.path.relpath(path, self.tree) for path in found)
 
@@ -68,7 +68,7 @@ class Core:
         return os.path.join("objects", kind, os.path.basename(path)[:-2] + ".o")
 
     def compile_all(self):
-        """What the compiler says against it; None if nothing."""
+        """Returns the compiler's error; None if there is none."""
         for kind in ("plain", "scheduled"):
             os.makedirs(os.path.join(self.tree, "objects", kind), exist_ok=True)
         said = self.compile(self.objects)
@@ -107,7 +107,7 @@ class Core:
         return ["./" + program] + ([name for name in test.split(":")[1:] if name] if kind == "scheduled" else [])
 
     def learn_limit(self, test):
-        """How long the test may take with a fault. It must pass without one."""
+        """Measures how long the test may take with a fault. It must pass without one."""
         began = time.monotonic()
         said = self.catches(test, USUAL_LIMIT * (5 if test == "scheduled:" else 1))
         if said:
@@ -115,14 +115,14 @@ class Core:
         self.limits[test] = max(LEAST, TIMES * (time.monotonic() - began))
 
     def catches(self, test, limit):
-        """What the test says against the fault; None if nothing."""
+        """Returns what the test reports against the fault; None if nothing."""
         status, output = run(self.link(test), self.tree, limit)
         if status == 0:
             return None
         return output.strip().split("\n")[-1 if status is None else 0][:110] or f"status {status}"
 
     def says(self, test, limit):
-        """What the test says. A loaded machine ends slow tests by the limit: one that hangs has no end in a longer time either."""
+        """Returns what the test reports. On a loaded machine a slow test may reach the limit, so it gets a longer one: a test that hangs reaches that too."""
         said = self.catches(test, limit)
         return self.catches(test, PATIENCE * limit) if said == "out of time" else said
 
@@ -130,7 +130,7 @@ class Core:
         return [os.path.basename(path)[:-2] for path in self.tests if path.endswith("_test.c")]
 
     def notice(self, mutant, tests):
-        """(verdict, test, what it says), of the first of the tests that notices the fault."""
+        """Returns (verdict, test, its report) for the first test that notices the fault."""
         concerned = self.concerned(mutant.files, {"plain", "scheduled"})
         with self.kept(mutant, concerned):
             answer = self.notice_in_place(mutant, tests, concerned)
@@ -158,14 +158,14 @@ class Core:
         return self.limits.get(test) or self.limits["scheduled:"]
 
     def is_sound(self, mutant):
-        """False if a compiler would not take it for C."""
+        """Returns False if the compiler rejects the fault."""
         errors = ["-Werror=int-conversion", "-Werror=incompatible-pointer-types", "-Werror=implicit-function-declaration"]
         sources = [path for path in mutant.files if path.endswith(".c")]
         flags = [flag for flag in STRICT if flag != "-w"]
         return all(run(["gcc", *flags, *errors, "-fsyntax-only", path], self.tree)[0] == 0 for path in sources)
 
     def is_same(self, mutant):
-        """True if an optimising compiler makes the same of the fault and of the sources. A public header is in line elsewhere too."""
+        """Returns True if an optimising compiler makes the same code with and without the fault. Not for public headers, which are inlined elsewhere too."""
         if any(path.endswith(".h") and "/internal/" not in path for path in mutant.files):
             return False
         sources = [path for path, _ in self.concerned(mutant.files, {"plain"}) if path in self.core]
@@ -179,7 +179,7 @@ class Core:
 
     @contextlib.contextmanager
     def kept(self, mutant, concerned):
-        """Afterwards the sources and the objects are without the fault again."""
+        """Restores the sources and the objects without the fault afterwards."""
         made = [os.path.join(self.tree, self.object(*item)) for item in concerned]
         for path in made:
             os.replace(path, path + ".kept")
@@ -214,10 +214,10 @@ class Core:
 
 
 class Cores:
-    """As many of them as there are processors: faults are judged side by side, each in a tree of its own."""
+    """A tree for each processor: faults are judged side by side, each in its own tree."""
 
     def __init__(self, tests=None):
-        """With what is to judge them: all tests, if nobody says."""
+        """Makes the trees with the tests that judge: all tests by default."""
         first = Core(os.path.join(WORK, "core"))
         error = first.compile_all()
         if error:

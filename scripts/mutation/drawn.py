@@ -1,7 +1,7 @@
 """Faults that a generator draws: universalmutator's rules for C and Swift, under a seed.
 
-The generator is installed once, in build/mutants/generator. Not drawn: comments, texts, attributes, memory orders, capacities and
-costs, assertions, declarations, what only race detectors see, and what is said on standard error.
+The generator is installed once, in build/mutants/generator. It draws no faults in comments, texts, attributes, memory orders,
+capacities and costs, assertions, declarations, code that only race detectors see, and text for standard error.
 """
 
 import json
@@ -18,7 +18,7 @@ VERSION = "1.14.1"
 FOLDER = os.path.join(WORK, "generator")
 PYTHON = os.path.join(FOLDER, "bin/python")
 
-# What each target is made of.
+# The files of each target.
 TARGETS = {
     "core": ["Sources/CRunLoopCore", "include/crunloop", "include/crunloop_kit"],
     "adapters": ["Sources/Adapters"],
@@ -30,13 +30,13 @@ TARGETS = {
     "RunLoopMainExecutor": ["Sources/RunLoopMainExecutor"],
 }
 
-# Lines that are not changed.
+# Lines that the generator does not change.
 KEPT = re.compile("|".join([
     r"^\s*(//|/\*|\*|#|@|import\b|case\b.*:$|default:|\}[;,]?$)", r"__attribute__|_Static_assert|static_assert|RLC_API|__builtin_expect",
     r"^[a-z][\w *]* \*?rl[ck]_\w+\(",  # a function's first line, in C
     r"\bassert\(|precondition|fatalError|rlc_check|RLC_CHECK", r"(?i:capacity|reserve|spin|hint|slack|likely|batch|queueLimit)",
     r"^\s*(?!return |if |for |while |guard |switch |else )(\w+ )+\*?\w+\[[^\]]+\][;,= ]", r"\b(let|var) +\(",
-    # Declarations: files that are not compiled anew know them as they were.
+    # Declarations: files that are not compiled again use the old ones.
     r"\bimport\b|\btypealias\b", r"^\s*case [\w ,=()]+$", r"^\s*((?!return|case)[\w()]+ )*(let|var) \w+: [^={]+$",
     r"\{ get (set )?\}|^\s*((public|package|private|convenience|override|required) )*init[?(<]",
     r"(?i:diagnos|report\(|StandardError|fprintf|perror|description|explan)",
@@ -66,7 +66,7 @@ def files_of(target):
 
 
 def candidates(path):
-    """(number of the line, its old text, its new text) for each fault that the rules make of a file."""
+    """Yields (line number, old text, new text) for each fault that the rules make in a file."""
     if re.search("[rR]ace", os.path.basename(path)):
         return []  # only race detectors see it
     rules = ["universal.rules", "c_like.rules", "swift.rules" if path.endswith(".swift") else "c.rules"]
@@ -79,7 +79,7 @@ def candidates(path):
 
 
 def lines_of_bodies(lines):
-    """The numbers of a header's lines that stand in functions. Its declarations are those of files that are not compiled anew."""
+    """Returns the numbers of a header's lines that are in functions. Files that are not compiled again use its declarations."""
     numbers, is_inside = set(), False
     for number, line in enumerate(lines, 1):
         if is_inside and not line.startswith("}"):
@@ -116,10 +116,10 @@ def is_order_for_equality(old, new):
 
 
 def draw(path, seed):
-    """The faults of a file in the order in which they are tried."""
+    """Returns the faults of a file in the order of trying."""
     drawn = candidates(path)
     chance = random.Random(f"{seed}/{path}")
-    # An added break or continue is a third of what the rules make, and seldom changes anything.
+    # Added breaks and continues are a third of what the rules make, and seldom change anything.
     drawn = [fault for fault in drawn if "\n" not in fault[2] or chance.random() < 0.1]
     chance.shuffle(drawn)
     for number, old, new in drawn:

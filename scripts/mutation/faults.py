@@ -1,4 +1,4 @@
-"""Deliberate faults as text: what is read from Tests/Mutants/*/*.faults, and how one is put into a source.
+"""Deliberate faults as text: reads them from Tests/Mutants/*/*.faults, and puts one into a source.
 
     == name_of_the_fault
     breaks: what does not hold any more
@@ -8,9 +8,9 @@
     -    return a->deadline < b->deadline;
     +    return a->deadline <= b->deadline;
 
-A change begins with `in`; a fault may have several. Lines with a minus are what the file has, those with a plus what it gets, those
-with a space stay. The old text must occur once in the file. `after` names a line that does, by its text without indentation: then the
-first place behind it is meant. Lines that begin with # between faults are comments.
+A change begins with `in`; a fault may have several. Lines with a minus are replaced by lines with a plus; lines with a space stay.
+The old text must occur once in the file. If it occurs more often, `after` names a line that occurs once, by its text without
+indentation: the change is at the first place behind that line. Lines that begin with # between faults are comments.
 """
 
 import os
@@ -24,7 +24,7 @@ class BadFault(Exception):
 
 
 class Change:
-    """What one place in a file is replaced by."""
+    """The replacement of one place in a file."""
 
     def __init__(self, path):
         self.path, self.after, self.lines = path, None, []
@@ -36,7 +36,7 @@ class Change:
         return [line[1:] for line in self.lines if line[0] in " +"]
 
     def put(self, text):
-        """The text of the file with the change; BadFault if its place is not there, or is not the only one."""
+        """Returns the text of the file with the change; BadFault unless the old text occurs exactly once."""
         lines, old = text.split("\n"), self.old()
         start = 0
         if self.after is not None:
@@ -69,7 +69,7 @@ class Fault:
 
     @property
     def limit(self):
-        """Seconds for each test; 0 for the usual."""
+        """The seconds for each test; 0 for the usual limit."""
         return int(self.header.get("limit", 0))
 
     @property
@@ -95,7 +95,7 @@ class Fault:
 
 
 def read(path, kind=""):
-    """The faults of a file, in its order; BadFault names the line that cannot be read."""
+    """Returns the faults of a file, in their order; BadFault names a line that cannot be read."""
     faults = []
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")

@@ -1,4 +1,4 @@
-"""The two scores: of faults that a generator draws, and of faults that somebody has written who does not know the tests."""
+"""The two scores: of faults that a generator draws, and of faults by an author who does not know the tests."""
 
 import concurrent.futures
 import datetime
@@ -18,14 +18,14 @@ from score import AdapterScore, CoreScore, KitScore, judge_all
 NIGHTS = os.path.join(ROOT, "Tests/nights.txt")
 WRITTEN_OFF = os.path.join(FAULTS, "written-off.txt")
 GOAL = 0.9
-# The pool is red if a target that reaches the goal would be so low with this chance only.
+# The pool is red if a target that reaches the goal would have so low a score only with this chance.
 CHANCE = 0.05
 EACH = {".c": 10, ".h": 10, ".swift": 5}
 TRIES = 6
 
 
 def score_of(target):
-    """(what judges the faults of a target, how many side by side)."""
+    """Returns (the judge of a target's faults, how many it judges side by side)."""
     places, processors = Places(), os.cpu_count()
     if target == "core":
         return CoreScore(places), processors
@@ -42,7 +42,7 @@ def target_of(path):
 
 
 def read_written_off():
-    """{(file, old, new)} of the faults that break no promise; each line: FILE, OLD, NEW, REASON with tabs between."""
+    """Returns {(file, old, new)} for the faults that break no promise; each line: FILE, OLD, NEW, REASON with tabs between."""
     if not os.path.exists(WRITTEN_OFF):
         return set()
     with open(WRITTEN_OFF, encoding="utf-8") as file:
@@ -81,8 +81,8 @@ class Tally:
 
 
 def draw(target, seed, each, minutes, is_red=False):
-    """A sample of each file, in an order under the seed, while the time lasts; `is_red`: of files without a test. The exit status is
-    1 if the tests noticed nothing."""
+    """Judges a sample of each file's faults, in an order under the seed, while the time lasts; `is_red`: only files without a test.
+    The exit status is 1 if the tests noticed nothing."""
     drawn.install()
     score, workers = score_of(target)
     places = Places()
@@ -125,7 +125,7 @@ def draw(target, seed, each, minutes, is_red=False):
 
 
 def judge_files(paths, minutes):
-    """The score of faults that name no tests, target by target."""
+    """Prints the score of faults that name no tests, target by target."""
     by_target = {}
     for path in paths:
         for fault in read(path):
@@ -146,7 +146,7 @@ def judge_files(paths, minutes):
 
 
 def note(part, seed, figures):
-    """One line of the nights: date, commit, part, seed, figures."""
+    """Writes one line of the nights: date, commit, part, seed, figures."""
     commit = must(["git", "describe", "--always", "--dirty"], ROOT).strip()
     with open(NIGHTS, "a", encoding="utf-8") as file:
         file.write(f"{datetime.date.today()} {commit} {part} seed={seed} {figures}\n")
@@ -172,12 +172,12 @@ def pool():
 
 
 def chance_of(noticed, total):
-    """That a target which notices each fault with the goal's chance notices so few."""
+    """Returns the chance that a target which notices each fault with the goal's chance notices so few."""
     return sum(math.comb(total, count) * GOAL ** count * (1 - GOAL) ** (total - count) for count in range(noticed + 1))
 
 
 def has_open_faults(path, off):
-    """Whether the rules make a fault of the file that is not written off, and is more than a declaration taken away."""
+    """Returns whether the rules make a fault in the file that is not written off, and does more than remove a declaration."""
     for _, old, new in drawn.candidates(path):
         is_declaration = new.strip().startswith("/*") and re.match(r"(\w+ )*(var|let) ", old.strip())
         if "\n" not in new and not is_declaration and (path, old.strip(), new.strip()) not in off:
@@ -186,7 +186,7 @@ def has_open_faults(path, off):
 
 
 def table():
-    """docs/tests.md: each source file, and its tests."""
+    """Writes docs/tests.md: each source file, and its tests."""
     drawn.install()
     places, off = Places(), read_written_off()
     lines = ["# Where the tests of a source file are", "",

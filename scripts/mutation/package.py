@@ -1,4 +1,4 @@
-"""The package: the files that a fault changes are compiled by the commands of SwiftPM's plan, and linked with what is there."""
+"""Judges faults in the package: compiles the files that a fault changes by the commands of SwiftPM's plan, and links them with the rest."""
 
 import concurrent.futures
 import json
@@ -19,23 +19,23 @@ from verdict import verdict
 # TIMES its usual time. --draw and --judge do not time the tests: they end each one after SWIFT_LIMIT.
 SWIFT_LIMIT = 60
 LEAST, TIMES = 20, 10
-# So many tests more than there are processors run side by side: with many faults they only wait for what never comes.
+# So many tests more than processors run side by side: with many faults they only wait for events that never come.
 WAITING = 6
-# Half of the usual one's time.
+# Half of the usual time.
 LINKER = ["-use-ld=lld", "-Xlinker", "--threads=1"]
-# What the tests start.
+# The programs that the tests start.
 STARTED = ["runloop", "port-peer", "hostile-peers", "failing-calls", "error-texts", "main-executor", "main-ends"]
 FAILURE = r"^FAIL .*|.*error: .*|.*Fatal error: .*"
 SKIP = r".*: Test skipped.*"
-# Of Swift Testing; the first: the expression matches no test.
+# Messages of Swift Testing. The first means that the expression matches no test.
 ISSUE = r".*Test run with 0 tests.*|.* recorded an issue .*"
 
 
 class Module:
-    """The sources as one of the builds compiles and links them, with a fault in the place of a file."""
+    """The sources as one of the builds compiles and links them, with a changed file in place of the original."""
 
     def __init__(self, tree, *modules):
-        """Each of the modules by the command that compiles it."""
+        """Notes for each module the command that compiles it."""
         self.tree, self.jobs = tree, {}
         for compiling in modules:
             jobs = must(["swiftc", *compiling, "-driver-print-jobs", "-driver-filelist-threshold=100000"], tree)
@@ -48,18 +48,18 @@ class Module:
         return os.path.relpath(os.path.join(self.tree, path), self.tree)
 
     def note_c(self, job):
-        """A command that compiles C of ours; others are passed over."""
+        """Notes a command that compiles C of this project; ignores others."""
         if "-c" in job and "-o" in job:
             source = self.name(job[job.index("-c") + 1])
             if source.startswith(("Sources/CRunLoopCore/", "Sources/CRunLoopTesting/", "Tests/CModel/")):
                 self.jobs[source] = job, "-c", job[job.index("-o") + 1]
 
     def object_of(self, source):
-        """Of a Swift file, as the link names it."""
+        """Returns the object of a Swift file, as the link names it."""
         raise NotImplementedError
 
     def compile(self, mutant, folder):
-        """(why there is none, what to link in the place of which object). `folder` holds the changed files."""
+        """Returns (the error, what to link in place of which object). `folder` holds the changed files."""
         objects = {}
         changed = [path for path in mutant.files if not path.endswith(".h")]
         for header in set(mutant.files) - set(changed):
@@ -89,7 +89,7 @@ class Module:
     HEADERS = ["Sources/Adapters", "include", "Sources/CRunLoopCore/internal"]
 
     def users_of(self, header):
-        """The C files that include it."""
+        """Returns the C files that include the header."""
         users = []
         for path, (_, before, replaced) in self.jobs.items():
             needs = os.path.join(self.tree, replaced[:-2] + ".d")
@@ -100,7 +100,7 @@ class Module:
         return users
 
     def show_headers(self, folder):
-        """Those that are not changed lie beside those that are."""
+        """Puts the unchanged headers beside the changed ones."""
         for inner in self.HEADERS:
             for part, _, names in os.walk(os.path.join(self.tree, inner)):
                 for name in names:
@@ -110,7 +110,7 @@ class Module:
                         shutil.copyfile(os.path.join(part, name), copy)
 
     def is_same(self, mutant, folder):
-        """True if the code that `compile` made in the folder is that of the sources."""
+        """Returns True if the code that `compile` made in the folder equals that of the sources."""
         for path in mutant.files:
             if path not in self.jobs:
                 return False
@@ -120,7 +120,7 @@ class Module:
         return True
 
     def link(self, linking, objects, program):
-        """None, or why there is no program."""
+        """Returns None, or the error if there is no program."""
         missing = set(objects) - set(linking)
         if missing:
             return f"the link does not name {', '.join(missing)}"
@@ -130,8 +130,8 @@ class Module:
         return None if status == 0 else output[-300:]
 
     def own_first_object(self, linking, folder):
-        """The compiler writes what the objects want to be linked with beside the first of them: links side by side must not
-        share that file."""
+        """Replaces the first object by a symbolic link in the folder: the compiler writes the objects' link options beside it, and
+        links that run side by side must not share that file."""
         index = next(index for index, argument in enumerate(linking) if argument.endswith(".o"))
         own = os.path.join(folder, "first", os.path.basename(linking[index]))
         os.makedirs(os.path.dirname(own), exist_ok=True)
@@ -141,14 +141,14 @@ class Module:
 
 
 def code_of(path):
-    """What an object does, without where its lines are."""
+    """Returns an object's code, without line numbers."""
     sections = ["-j", ".rodata", "-j", ".data", "-j", ".data.rel.ro"]
     code = run(["objdump", "-dr", "--no-show-raw-insn", path], ".")[1] + run(["objdump", "-s", *sections, path], ".")[1]
     return code.replace(path, "")
 
 
 class Product(Module):
-    """As `swift build --build-tests` makes it."""
+    """The build of `swift build --build-tests`."""
 
     MODULES = [
         "RunLoopKit", "RunLoopEvents", "RunLoopPorts", "RunLoopMainExecutor", "RunLoopKitC", "RunLoopTesting", "runloop"]
@@ -165,7 +165,7 @@ class Product(Module):
         self.program = os.path.join(self.folder, product)
 
     def build(self, mutant, folder):
-        """(why there is none, the program). Those that it starts lie beside it, with the fault if the patch says so."""
+        """Returns (the error, the program). The programs that it starts lie beside it, with the fault if the patch names them."""
         error, objects = self.compile(mutant, folder)
         bin_folder = os.path.join(folder, "bin")
         os.makedirs(bin_folder, exist_ok=True)
@@ -177,7 +177,7 @@ class Product(Module):
         return error, os.path.join(bin_folder, os.path.basename(self.program))
 
     def programs_of(self, files):
-        """Those that the tests start and that contain the files."""
+        """Returns the programs that the tests start and that contain the files."""
         objects = {self.jobs[path][2] for path in files if path in self.jobs}
         return [name for name in STARTED if objects and objects <= set(self.linking(name))]
 
@@ -197,7 +197,7 @@ class Product(Module):
         return [argument for argument in arguments if argument not in needless]
 
     def arguments(self, mark):
-        """Of the command in SwiftPM's plan that has the mark."""
+        """Returns the arguments of the command in SwiftPM's plan that has the mark."""
         found = [line for line in self.plan.splitlines() if line.startswith("    args: ") and mark in line]
         if len(found) != 1:
             sys.exit(f"mutants: {len(found)} commands with {mark} in .build/debug.yaml")
@@ -219,13 +219,13 @@ class Tests(Product):
         names = [name for name in self.names if re.search(test, name)]
         if not names:
             sys.exit(f"mutants: there is no test {test}")
-        # One of many may be skipped where it cannot run; what catches a fault alone may not.
+        # One test of many may be skipped where it cannot run; the only test of a fault may not.
         mark = FAILURE if len(names) > 1 else f"{FAILURE}|{SKIP}"
         return run_until([program, ",".join(names)], self.tree, limit, environment, mark)
 
 
 class Tool(Product):
-    """What plays the scenarios, and must print their traces."""
+    """The tool that runs the scenarios, and must print their traces."""
 
     CORPUS = "Tests/ConformanceTests/Corpus"
 
@@ -246,7 +246,7 @@ class Tool(Product):
 
 
 class Scheduled(Module):
-    """As `make scheduled-kit-test` makes it."""
+    """The build of `make scheduled-kit-test`."""
 
     PROGRAM = "build/core-test/scheduled-kit/kit_scheduled"
 
@@ -279,7 +279,7 @@ class Scheduled(Module):
 
 
 def without(arguments, option):
-    """Without the option and its value, wherever they are."""
+    """Returns the arguments without the option and its value."""
     rest, kept = iter(arguments), []
     for argument in rest:
         if argument == option:
@@ -290,12 +290,12 @@ def without(arguments, option):
 
 
 def build_of(test):
-    """Which of the builds has the test."""
+    """Returns the build that has the test."""
     return {"scheduled": Scheduled, "scenario": Tool}.get(test.split(":")[0], Tests)
 
 
 class Kit:
-    """A copy of the package, built once without a fault. It is never changed: so faults are judged side by side."""
+    """A copy of the package, built once without a fault. It never changes, so that faults can be judged side by side."""
 
     def __init__(self, tests):
         self.tree = os.path.join(WORK, "swift")
@@ -307,7 +307,7 @@ class Kit:
             self.module_of(test)
 
     def module_of(self, test):
-        """The build that has the test."""
+        """Returns the build that has the test."""
         kind = build_of(test)
         with self.lock:
             if kind not in self.modules:
@@ -315,7 +315,7 @@ class Kit:
             return self.modules[kind]
 
     def catches(self, test, limit, program=None):
-        """What the test says, at its first failure; None if nothing."""
+        """Returns the test's first failure; None if it passes."""
         module = self.module_of(test)
         status, said = module.says(test, program or module.program, limit, self.environment)
         if said:
@@ -323,7 +323,7 @@ class Kit:
         return None if status == 0 else "out of time" if status is None else f"status {status}"
 
     def learn_limit(self, test):
-        """How long the test may take with a fault. What it says without one: it is skipped here, or fails; None if it passes."""
+        """Measures how long the test may take with a fault. Returns why it cannot judge, since it is skipped here or fails; None if it passes."""
         began = time.monotonic()
         said = self.catches(test, SWIFT_LIMIT * 3)
         self.limits[test] = min(max(LEAST, TIMES * (time.monotonic() - began)), 3 * SWIFT_LIMIT)
@@ -353,7 +353,7 @@ class Kit:
 
 
 def report_skipped(mutant, skipped):
-    """True if nothing that can run here is to catch the fault."""
+    """Reports a fault that no test which can run here could catch; then returns True."""
     here = [test for test in mutant.tests if test not in skipped]
     if not here:
         print(f"skipped 1: {mutant.kind}/{mutant.name}: so are its tests, {' '.join(mutant.tests)}")
@@ -362,7 +362,7 @@ def report_skipped(mutant, skipped):
 
 
 def report_failing(mutant, said, report):
-    """True if one of its tests fails without a fault. The other faults are judged nevertheless."""
+    """Reports a fault whose test fails without a fault; then returns True. The other faults are judged nevertheless."""
     failing = next((test for test in mutant.tests if test in said), None)
     if failing:
         report(mutant, "FAIL", f"{failing} fails without a fault: {said[failing]}", 0)

@@ -1,4 +1,4 @@
-"""Where the tests of a source file are: what the hand-written faults in it name, and what has noticed generated ones."""
+"""Finds the tests of a source file: those that its hand-written faults name, and those that have noticed generated faults."""
 
 import os
 
@@ -14,7 +14,7 @@ KINDS = ("core", "adapters", "swift")
 
 
 def read_all():
-    """The hand-written faults of all files, sorted by kind and file."""
+    """Reads the hand-written faults of all files, sorted by kind and file."""
     faults = []
     for kind in KINDS:
         folder = os.path.join(FAULTS, kind)
@@ -25,7 +25,7 @@ def read_all():
 
 
 def read_noticed():
-    """{file: tests}, of the lines `FILE TEST...`."""
+    """Reads {file: tests} from lines `FILE TEST...`."""
     if not os.path.exists(NOTICED):
         return {}
     with open(NOTICED, encoding="utf-8") as file:
@@ -50,11 +50,11 @@ class Places:
                     self.named.setdefault(path, {}).update(dict.fromkeys(fault.tests))
 
     def of(self, path):
-        """The tests of a file: those that have noticed something first."""
+        """Returns the tests of a file; first those that have noticed a fault."""
         return list(dict.fromkeys(self.noticed.get(path, []) + list(self.named.get(path, []))))
 
     def around(self, path):
-        """Those of its folder."""
+        """Returns the tests of the file's folder."""
         folder, tests = os.path.dirname(path), {}
         for other in sorted(set(self.named) | set(self.noticed)):
             if os.path.dirname(other) == folder:

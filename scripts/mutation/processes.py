@@ -11,12 +11,12 @@ import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORK = os.path.join(ROOT, "build/mutants")
-# Whose sessions run now.
+# The commands whose sessions run now.
 RUNNING = set()
 
 
 def end_with_this_program():
-    """A signal that ends this program ends what it has started, too: a test that spins would go on for ever."""
+    """Makes a signal that ends this program end what it has started, too: a test that spins would run for ever."""
     def end_all(number, _):
         for process in list(RUNNING):
             end_session(process)
@@ -49,7 +49,7 @@ def started(command, cwd, env, errors=subprocess.STDOUT):
 
 
 def run(command, cwd, limit=None, env=None, errors=subprocess.STDOUT):
-    """(status, output); the status of what ran out of time is None. Its children end with it."""
+    """Returns (status, output); the status is None if the time ran out. Its children end with it."""
     with started(command, cwd, env, errors) as process:
         try:
             output, _ = process.communicate(timeout=limit)
@@ -59,8 +59,8 @@ def run(command, cwd, limit=None, env=None, errors=subprocess.STDOUT):
 
 
 def run_until(command, cwd, limit, env, mark):
-    """(status, line): as `run`, and ends it at the first line that `mark` matches, an expression or a function: what fails may wait
-    for long afterwards."""
+    """Returns (status, line). As `run`, but ends the command at the first line that `mark`, an expression or a function, matches: after
+    a failure the command may wait for long."""
     matches = mark if callable(mark) else re.compile(mark).match
     is_late = threading.Event()
 
@@ -85,7 +85,7 @@ def run_until(command, cwd, limit, env, mark):
 
 
 def run_told(command, cwd, limit, env, mark):
-    """(status, line, running): as `run_until`, with the lines in which the tests began that had not ended."""
+    """Returns (status, line, running): as `run_until`, with the lines in which those tests began that had not ended."""
     begun = {}
 
     def note(line):
@@ -108,7 +108,7 @@ def must(command, cwd, limit=None, env=None, errors=subprocess.STDOUT):
 
 
 def copy_tree(target, folders):
-    """What git knows or would add, as it is now, and nothing that an earlier copy had; what was built there stays."""
+    """Copies the files that git knows or would add, and removes other files of an earlier copy; what was built there stays."""
     listing = must(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *folders], ROOT)
     paths = set(filter(None, listing.split("\0")))
     for folder, inner, names in os.walk(target):

@@ -1,5 +1,5 @@
-"""How many of a set of faults the tests notice, of whoever has written or drawn them: first the tests of the file, then all of the
-target. What only all tests together notice is tried once more by the test that has said so, alone."""
+"""Counts how many faults of a set the tests notice, whoever has written or drawn them. It runs first the tests of the file, then all
+tests of the target. If only these notice a fault, it runs the test that has reported it once more, alone."""
 
 import concurrent.futures
 import os
@@ -15,7 +15,7 @@ from processes import ROOT, WORK, must, run_told
 
 ALL_LIMIT = 420
 NEAR_TESTS = 12
-# Fuzz and stress tests. They take long, and none of them belongs to one promise.
+# Fuzz and stress tests take long, and belong to no single promise.
 LONG = r"HostilePeersTests|RandomCallsTests|StressTests"
 
 
@@ -78,7 +78,7 @@ class KitScore:
         return self.says(test, program)
 
     def says(self, test, program):
-        """What a test says against a fault. That it hangs is said only if it does not without the fault."""
+        """Returns what a test reports against a fault. A hang counts only if the test does not hang without the fault."""
         said = self.kit.catches(test, SWIFT_LIMIT, program)
         if said and re.match(SKIP, said):
             return None
@@ -97,7 +97,7 @@ class KitScore:
                 if status == 0:
                     break
                 deaths += "Fatal error" in (said or "") or (status or 0) < 0
-                # What ends the process does not name its test: it is one of those that run.
+                # The end of the process does not name its test: it is one of the running ones.
                 tests = [name_of(line, len(options) > 1) for line in [said or "", *running[-NEAR_TESTS:]]]
                 said = said or f"status {status}"
                 for test in tests[:1] if tests[0] else filter(None, tests):
@@ -105,14 +105,14 @@ class KitScore:
                     if self.says(test, program) and not self.kit.catches(test, SWIFT_LIMIT):
                         return "noticed", test, said[-150:]
                 told.append(said[-150:])
-            # Tests may fail on a loaded machine, but end the process they do not.
+            # On a loaded machine tests may fail, but they do not end the process.
             if deaths == 2:
                 return "noticed", "", told[-1]
         return "MISSED", "", "; ".join(told)
 
 
 class AdapterScore:
-    """Faults of the adapters: in the hosts, then in what the package's tests include."""
+    """Faults of the adapters, judged in the hosts, then in the package's tests that include them."""
 
     def __init__(self, places):
         self.places, self.adapters, self.kit = places, Adapters(HOSTS), None
@@ -128,12 +128,12 @@ class AdapterScore:
 
 
 def name_of(line, is_swift_testing):
-    """The test of a line in which XCTest or Swift Testing speaks of it."""
+    """Returns the test that a line of XCTest or Swift Testing names."""
     if is_swift_testing:
         found = re.search(r"Test (?:\".*\"|(\w+)\(.*?\)) (?:recorded|started)", line)
         if found and found.group(1):
             return f"testing:{found.group(1)}"
-        # On a thread of its own a test has no name.
+        # A failure on a thread of the test's own does not name the test.
         found = re.search(r"recorded an issue.* at (\w+\.swift):(\d+):", line)
         name = found and test_at(found.group(1), int(found.group(2)))
         return f"testing:{name}" if name else None
@@ -142,7 +142,7 @@ def name_of(line, is_swift_testing):
 
 
 def test_at(base, line):
-    """The name of the test of Swift Testing in which the line of a file lies."""
+    """Returns the name of the test of Swift Testing that contains the line of a file."""
     for path in must(["git", "ls-files", "--", f"Tests/**/{base}"], ROOT).split():
         with open(os.path.join(ROOT, path), encoding="utf-8") as file:
             names = re.findall(r"@Test\b[^{]*?\bfunc (\w+)", "".join(file.readlines()[:line]))
@@ -152,7 +152,7 @@ def test_at(base, line):
 
 
 def judge_all(score, faults, workers, ends):
-    """(fault, verdict, test, said) for each that is judged before the time `ends`, as they come."""
+    """Yields (fault, verdict, test, report) for each fault that is judged before `ends`."""
     def judge(fault):
         return score.judge(fault) if time.monotonic() < ends else ("none", "", "out of time")
 

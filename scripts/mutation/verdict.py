@@ -1,8 +1,8 @@
-"""What is said of a fault after its tests have run."""
+"""The report about a fault after its tests have run."""
 
 
 def verdict(mutant, answers):
-    """By what the tests have said, up to the one that has decided."""
+    """Returns the verdict by the reports of the tests, up to the one that has decided."""
     test, said = answers[-1]
     if said is None:
         return "MISSED", f"{mutant.breaks}; {test} does not say so"
