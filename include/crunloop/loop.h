@@ -10,11 +10,11 @@
  * if it has to set the timerfd, and allocates nothing [RLC-COST-1, RLC-COST-3]. For a timer that tolerates 100 us or
  * more the loop does not set the timerfd: the timeout of the sleep ends it, unless other events wake the loop before
  * that [RLC-COST-5]. A pass that has posts to run may leave out the poll, but the loop polls the kernel at least every
- * 64 passes or 50 us; a loop whose next timer is more than 100 ms away reads the clock for this at least in every
- * sixteenth pass, and every other loop in each pass [RLC-COST-2]. If posts suddenly take longer, one timer that is more
- * than 100 ms away may be up to 15 passes late. A pass that polls reads the clock once if there are timers, and a
- * second time only before it sleeps for a new date [RLC-COST-4]. It skips the first read if the timerfd is set for the
- * first timer and the poll returned a few events without the timerfd's: then no timer is due [RLC-COST-6].
+ * 64 passes or 50 us [RLC-COST-2]. To measure the 50 us it reads the clock in each such pass. If its next timer is more
+ * than 100 ms away, it may leave the clock unread for up to 15 passes. So if posts suddenly take longer, such a timer
+ * may be up to 15 passes late, once. A pass that polls reads the clock once if there are timers, and a second time only
+ * before it sleeps for a new date [RLC-COST-4]. It skips the first read if the timerfd is set for the first timer and
+ * the poll returned a few events without the timerfd's: then no timer is due [RLC-COST-6].
  *
  * Runs nest: a callout may run the loop. The inner run calls the events, due timers and posts that the outer pass has
  * fetched and not called yet; the outer pass does not call them afterwards [RLC-WATCH-7, RLC-DATE-8]. While the callout
@@ -117,9 +117,9 @@ RLC_API int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop);
  * A thread may be cancelled (pthread_cancel(3)) while it sleeps in a run. The run ends with the thread; then a cleanup
  * handler of the thread destroys the loop, or the thread that has joined it does [RLC-CANCEL-1].
  *
- * For each post that has not run, the call calls its post_fn with `ran` false. From then on post, defer, wake and stop
- * return -ESHUTDOWN [RLC-LOOP-8]; the caller makes sure that no thread calls them after rlc_loop_destroy returns. In a
- * child of fork(2) it only frees memory, and calls nothing.
+ * rlc_loop_destroy calls the post_fn of each post that has not run, with `ran` false. From then on post, defer, wake
+ * and stop return -ESHUTDOWN [RLC-LOOP-8]; the caller makes sure that no thread calls them after rlc_loop_destroy
+ * returns. In a child of fork(2) it only frees memory, and calls nothing.
  *
  * @param loop The loop; NULL is allowed.
  * @return 0; -EBUSY from a callout of the loop: nothing was done [RLC-LOOP-9].
@@ -232,10 +232,10 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
  * gone, and when it is destroyed [RLC-LOOP-21].
  *
  * If the loop has set its timerfd for a timer that is then removed or armed for later, it sets the timerfd again before
- * it sleeps, so that it does not wake for nothing [RLC-DATE-11]. That costs a system call. If a program cancels a
- * timeout and sets the next one before the date of the cancelled one, again and again, the timeouts share a wake
- * instead, one in the length of a timeout: only one such length in 65 costs the call, and some 60 later timeouts may
- * still wake the loop [RLC-DATE-12].
+ * it sleeps, so that it does not wake for nothing [RLC-DATE-11]. That costs a system call. If a program again and again
+ * cancels a timeout and sets the next one before the date of the cancelled one, the call does not pay. Then the loop
+ * leaves the timerfd as it is, and wakes once in the length of a timeout; only one such length in 65 costs the call.
+ * After such a series some 60 cancelled timeouts may still wake the loop [RLC-DATE-12].
  *
  * @param timer The timer; NULL is allowed.
  *

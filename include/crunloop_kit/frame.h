@@ -101,7 +101,7 @@ typedef enum rlc_frame_fault {
     RLC_FRAME_FAULTS,          /**< The number of values above. */
 } rlc_frame_fault;
 
-/** A packet that rlc_frame_parse has accepted. Its pointers point into the packet and are valid as long as that is. */
+/** A packet that rlc_frame_parse has accepted. Its pointers point into the packet and are valid while that is. */
 typedef struct rlc_frame_view {
     rlc_frame_header header;
     const uint8_t *table; /**< The entries, not aligned: see rlc_frame_entry_at. */
@@ -113,7 +113,7 @@ typedef struct rlc_frame_view {
  * RLC-FRAME-3]. It reads the packet's bytes only, neither its descriptors nor a memory file: rlc_memory_file_map checks
  * that.
  *
- * @param packet      The bytes that were received. The caller keeps them as long as it uses the view.
+ * @param packet      The bytes that were received. The caller keeps them while it uses the view.
  * @param size        The size of the packet in bytes.
  * @param descriptors The number of descriptors that came with it.
  * @param largest     The largest payload of a message that the receiver accepts, in bytes.

@@ -26,7 +26,7 @@ typedef enum rlk_trigger {
  * Called when a descriptor is ready.
  *
  * @param source    The source.
- * @param readiness RLK_READABLE and its kin.
+ * @param readiness RLK_READABLE...
  * @param context   The context that was given with the function.
  *
  * Thread: [loop].
@@ -40,7 +40,7 @@ typedef struct rlk_descriptor_options {
     void *context;           /**< Handed to the functions. */
     rlk_release_fn release;  /**< Or NULL. */
     int descriptor;          /**< The descriptor; open when the source is added, and while it is a member. */
-    uint32_t interest;       /**< RLK_READABLE and its kin. */
+    uint32_t interest;       /**< RLK_READABLE... */
     rlk_trigger trigger;     /**< When it is served. */
     bool owns_descriptor;    /**< Once created, the source closes it when invalidated; only its callout reads it. */
     bool always_ready;       /**< A file that epoll refuses counts as ready; else adding it is -EPERM. */
@@ -64,7 +64,7 @@ RLK_API int rlk_descriptor_create(const rlk_descriptor_options *options, rlk_ite
  * present state again; if the source's own callout makes the call, only if the interest has become larger.
  *
  * @param source   The source of a descriptor.
- * @param interest RLK_READABLE and its kin; 0: hang-ups and errors only.
+ * @param interest RLK_READABLE...; 0: hang-ups and errors only.
  * @return 0; -EINVAL, -ENOENT, -ECHILD; -EBADF (the descriptor was closed, or belongs to another file by now), -ENOSPC
  *         or -ENOMEM (epoll refuses). After an error the interest is unchanged in all modes.
  *

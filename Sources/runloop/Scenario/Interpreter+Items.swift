@@ -108,7 +108,7 @@ extension Interpreter {
   }
 }
 
-/// Lives as long as the queued block.
+/// The queued block retains it.
 private final class BlockTicket: Sendable {
   private let record: ItemRecord
   private let interpreter: Interpreter
