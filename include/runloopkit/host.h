@@ -58,8 +58,8 @@ RLK_API int rlk_loop_run_pending_work(rlk_loop *loop, const char *mode);
 /**
  * Ends the wait that rlk_loop_prepare_to_wait has begun, without a pass: for a host that stops serving the loop. Calls
  * the after-waiting observers if the before-waiting observers were called for this wait. Drops a stop or a wake that
- * came for the wait. Does nothing if no wait has begun. A host that has begun a wait in a callout of the loop, and
- * another one around that callout, ends each of them.
+ * came for the wait. Does nothing if no wait has begun. If the host has begun a wait in a callout of the loop, and
+ * another one around that callout, the call ends both.
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.
