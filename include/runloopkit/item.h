@@ -265,8 +265,8 @@ typedef uint64_t (*rlk_hash_fn)(const void *context);
 
 /**
  * The options of a signalled source. Later versions append members: see `size`. With `schedule`, `cancel` or `equal`
- * the context lives as long as the handle: so the last reference of the source must not be one that `release` gives
- * back.
+ * the context lives as long as the handle. So `release` must not be what releases the source's handle, or neither is
+ * ever released.
  */
 typedef struct rlk_source_options {
     size_t size;                 /**< sizeof(rlk_source_options). */
