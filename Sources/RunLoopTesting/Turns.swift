@@ -53,7 +53,7 @@ final class Turns: @unchecked Sendable {
 
   deinit { closeInterruption() }  // no thread is in `driveLocked`: participants retain the turns
 
-  /// No thread may be waiting for a real event. The next such wait creates the eventfd again.
+  /// Closes the eventfd. No thread may be waiting for a real event; the next such wait creates the eventfd again.
   private func closeInterruption() {
     if interruption >= 0 { _ = rlc_kernel_default().pointee.close(nil, interruption) }
     interruption = -1
@@ -147,7 +147,8 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// A thread with a loop of these turns keeps their kernel table, because its loop does.
+  /// Ends the calling thread's part. A thread with a loop of these turns keeps their kernel table, because its loop
+  /// does.
   func leaveCurrentThread() {
     guard let participant = current else { return }
     if RunLoop.existing == nil { Kernel.leave() }
@@ -309,7 +310,8 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// Polls the epoll descriptors of the waiters: a readable one means that its wait would find an event.
+  /// Polls the epoll descriptors of the waiters, and makes those runnable whose descriptor is readable: their wait
+  /// would find an event.
   private func wakeReadyWaiters() -> Bool {
     let waiters = blocked.filter { $0.wait!.descriptor >= 0 }
     guard !waiters.isEmpty else { return false }
@@ -344,7 +346,7 @@ final class Turns: @unchecked Sendable {
     if time > now { clock.store(time, ordering: .releasing) }
   }
 
-  // MARK: Reality
+  // MARK: Real events
 
   /// Waits, without the lock, for a real event on a descriptor of any blocked participant.
   private func waitForReality() {
@@ -368,7 +370,7 @@ final class Turns: @unchecked Sendable {
     lock.withoutLock { patience.report(text) }
   }
 
-  /// Ends a wait for real events, which does not see a change in these turns. The caller holds the lock.
+  /// Ends a wait for real events, because that wait does not notice changes of these turns. The caller holds the lock.
   func interrupt() {
     var one: UInt64 = 1
     if isDriving, interruption >= 0 { _ = write(interruption, &one, 8) }
