@@ -20,7 +20,7 @@ enum { BRISK_NS = SKIPPING_NS_MAX / BLIND_SKIPS_MAX };
 /* For timers that tolerate less the loop sets the timerfd, which the kernel does not delay. */
 enum { TOLERANT_NS = 100 * 1000 };
 
-/* In so many events the loop searches for the timerfd's, before it reads the clock. */
+/* The loop searches at most so many events for the timerfd's; if there are more, it reads the clock instead. */
 enum { FEW_EVENTS = RLC_BATCH_MIN - 1 };
 
 /* ---- polls of the kernel; the code calls them looks ---- */

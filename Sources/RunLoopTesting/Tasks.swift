@@ -2,8 +2,8 @@ internal import CRunLoopTesting
 import RunLoopKit
 internal import RunLoopLibc
 
-/// A virtual time with a seed has such a thread. It runs what no executor of a loop runs: tasks that prefer no
-/// executor, and actors without an executor of their own.
+/// A thread of a virtual time that has a seed. It runs the jobs that no executor of a loop runs: those of tasks that
+/// prefer no executor, and of actors without an executor of their own.
 final class TaskThread: Sendable {
   private let thread: RunLoop.Thread
   private let turns: Turns
