@@ -1,13 +1,14 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-/// Flags for checks only; a package with unsafe flags cannot be a dependency by version, so none without the variable.
+/// Flags for the project's checks. They need the variable, because a package with unsafe flags cannot be a dependency
+/// by version.
 let isStrict = Context.environment["RLK_STRICT"] != nil
 let strictSwift: [SwiftSetting] = isStrict ? [.unsafeFlags(["-warnings-as-errors"])] : []
 let strictC: [CSetting] = isStrict ? [.unsafeFlags(["-Wall", "-Wextra", "-Wpedantic", "-Werror"])] : []
 
-/// A loop with other packages and libraries: each is a product behind a trait, and off. Who does not ask for it resolves and
-/// builds nothing of what it needs (docs/decisions/0045).
+/// The traits for a loop with other packages and libraries. Each enables a product, and is off by default. A dependent
+/// without the trait resolves and builds nothing that the product needs (docs/decisions/0045).
 let traits: Set<Trait> = [
   .trait(name: "Foundation", description: "RunLoopFoundation: a loop in Foundation's"),
   .trait(name: "GLib", description: "RunLoopGLib: a loop in GLib's"),
@@ -15,7 +16,7 @@ let traits: Set<Trait> = [
   .trait(name: "Metrics", description: "RunLoopMetrics: what a loop does, for swift-metrics"),
   .trait(name: "NIO", description: "RunLoopNIO: a loop in SwiftNIO's"),
   .trait(name: "Service", description: "RunLoopService: a loop as a service of swift-service-lifecycle"),
-  // The project's own builds name theirs in the variable, so that one build serves all of them.
+  // The project's own builds name their traits in the variable, so that they can share one build.
   .default(enabledTraits: Set((Context.environment["RLK_TRAITS"] ?? "").split(separator: " ").map(String.init))),
 ]
 let adapterDependencies: [Package.Dependency] = [
@@ -24,27 +25,29 @@ let adapterDependencies: [Package.Dependency] = [
   .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
 ]
 
-/// An adapter, whose files are empty without its trait: SwiftPM builds a package's own targets, whatever the traits.
+/// Makes the target of an adapter. Its files are empty without its trait, because SwiftPM builds a package's own
+/// targets whatever the traits are.
 func adapter(_ trait: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(
     name: "RunLoop\(trait)", dependencies: ["RunLoopKit", "RunLoopLibc", "CRunLoopCore"] + dependencies,
     swiftSettings: strictSwift)
 }
 
-/// A product of another package, for who asks for a trait.
+/// A product of another package, used only with a trait.
 func product(_ name: String, of package: String, for trait: String) -> Target.Dependency {
   .product(name: name, package: package, condition: .when(traits: [trait]))
 }
 
-/// The toolchain's interface of custom main executors, which is not public, is known of these compilers only. With another
-/// one, and without the trait, RunLoopMainExecutor compiles all the same, and cannot be used.
+/// The toolchain's interface of custom main executors is not public, and the project knows it only for these compilers.
+/// With another compiler, or without the trait, RunLoopMainExecutor compiles, but its functions are unavailable.
 #if compiler(>=6.3) && compiler(<6.4)
   let mainExecutors: [SwiftSetting] = [.define("CUSTOM_MAIN_EXECUTORS", .when(traits: ["MainExecutor"]))]
 #else
   let mainExecutors: [SwiftSetting] = []
 #endif
 
-/// The benchmarks' own: a package that depends on RunLoopKit resolves and builds none of it (docs/decisions/0005).
+/// Packages and targets that only the benchmarks need. A dependent of RunLoopKit resolves and builds none of them
+/// (docs/decisions/0005).
 let hasBenchmarks = Context.environment["RLK_NO_BENCHMARKS"] == nil
 let benchmarkDependencies: [Package.Dependency] =
   hasBenchmarks
@@ -103,19 +106,19 @@ let package = Package(
       cSettings: [
         .headerSearchPath("Sources/CRunLoopCore/internal"), .define("_GNU_SOURCE"), .define("RLC_WITH_KIT"),
       ] + strictC),
-    // The C library, whichever it is; in no product.
+    // Exports the C library: Glibc, Musl or Android. In no product.
     .target(name: "RunLoopLibc", swiftSettings: strictSwift),
     .target(name: "RunLoopKit", dependencies: ["CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
     .target(
       name: "RunLoopEvents", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
     .target(
       name: "RunLoopPorts", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
-    // The bodies of include/runloopkit, whose module stands in the core's module map.
+    // The functions of include/runloopkit. The core's module map has the module of these headers.
     .target(
       name: "RunLoopKitC",
       dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "RunLoopLibc"],
       swiftSettings: strictSwift),
-    // The hooks of the Swift runtime, which virtual time uses; in no product of its own.
+    // The hook of the Swift runtime that virtual time uses. In no product.
     .target(name: "CRunLoopTesting", cSettings: strictC),
     .target(
       name: "RunLoopMainExecutor", dependencies: ["RunLoopKit", "RunLoopLibc"],
@@ -124,7 +127,7 @@ let package = Package(
       name: "RunLoopTesting", dependencies: ["RunLoopKit", "CRunLoopCore", "CRunLoopTesting", "RunLoopLibc"],
       swiftSettings: strictSwift),
     .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
-    // Swift's module of the C library has not this header.
+    // Swift's module of the C library lacks this header.
     .systemLibrary(name: "CEventfd"),
     adapter("Foundation", ["CEventfd"]),
     adapter("GLib", [.target(name: "CGLib", condition: .when(traits: ["GLib"]))]),

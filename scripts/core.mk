@@ -1,4 +1,5 @@
-# The C core without SwiftPM: library and tests; core-install.mk installs it. Included by the Makefile at the top; also stands alone:
+# Builds the library and the tests of the C core without SwiftPM; core-install.mk installs it. Included by the Makefile;
+# also works alone:
 #   make -f scripts/core.mk core core-test SAN=address,undefined
 
 ifeq ($(origin CC),default)
@@ -65,7 +66,7 @@ STATIC ?=
 TEST_BUILD := build/core-test/$(notdir $(CC))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(STATIC),-static)
 TEST_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -DRLC_INTERNAL_CHECKS -ITests/CRunLoopCoreTests -g -O1 \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-# The thread sanitizer of Swift's clang needs libraries that come with Swift.
+# The thread sanitizer of Swift's clang needs libraries of the Swift toolchain.
 TEST_SWIFT_LIB := $(wildcard $(dir $(CLANG))../lib/swift/linux)
 # bfd: gold, clang's default here, warns about each symbol of the address sanitizer.
 TEST_WRAPS := --wrap=malloc --wrap=calloc --wrap=realloc --wrap=free
@@ -86,7 +87,7 @@ $(TEST_BUILD)/harness.o: Tests/CRunLoopCoreTests/harness.c Tests/CRunLoopCoreTes
 
 $(TEST_BUILD)/%_test: Tests/CRunLoopCoreTests/%_test.c $(TEST_OBJECTS) $(TEST_HEADERS)
 ifneq ($(STATIC),)
-	@# In two steps: what the C library allocates for itself is not counted.
+	@# In two steps, so that allocations of the C library itself are not counted.
 	@$(CC) $(TEST_FLAGS) -c $< -o $@.o && ld -r $(TEST_WRAPS) $@.o $(TEST_OBJECTS) -o $@.whole.o && $(CC) -static $@.whole.o -pthread -o $@
 else
 	@$(CC) $(TEST_FLAGS) $< $(TEST_OBJECTS) $(TEST_LDFLAGS) -o $@
@@ -94,10 +95,10 @@ endif
 
 .SECONDARY: $(TEST_OBJECTS)
 
-# What runs the programs of another machine: RUN="qemu-aarch64 -L /usr/aarch64-linux-gnu".
+# The command that runs programs of another machine: RUN="qemu-aarch64 -L /usr/aarch64-linux-gnu".
 RUN ?=
 
-# For each program. Sanitizers make some ten times as slow.
+# The limit for each program. Sanitizers make programs some ten times slower.
 TEST_SECONDS ?= $(if $(SAN),600,120)
 
 core-test: $(TEST_PROGRAMS) $(if $(findstring thread,$(SAN)),core-test-race)
@@ -111,13 +112,13 @@ core-test: $(TEST_PROGRAMS) $(if $(findstring thread,$(SAN)),core-test-race)
 		echo "FAIL $$(basename $$test): $$why"; failed=$$((failed + 1)); \
 	done; echo "$$passed passed, $$failed failed"; [ $$failed = 0 ]
 
-# ---- the adapters, in the hosts that are here ----
+# ---- the adapters, in the hosts that are installed ----
 
 adapter-test: $(TEST_OBJECTS)
 	@CLANG="$(CLANG)" FLAGS="$(TEST_FLAGS)" OBJECTS="$(TEST_OBJECTS)" LDFLAGS="$(TEST_LDFLAGS)" BUILD="$(TEST_BUILD)/adapters" SWIFT_LIB="$(TEST_SWIFT_LIB)" \
 		SECONDS_EACH=$(TEST_SECONDS) sh Tests/AdapterTests/run.sh
 
-# The sanitizer sees: the queue of posts with relaxed atomics is a race, and must be called one.
+# Checks that the sanitizer finds races: it must report one for the queue of posts with relaxed atomics.
 RACE_OBJECTS := $(filter-out %/post_queue.o,$(TEST_OBJECTS))
 .PHONY: core-test-race
 core-test-race: $(RACE_OBJECTS)
@@ -152,8 +153,9 @@ $(SCHEDULED_BUILD)/core_scheduled: $(SCHEDULED_OBJECTS)
 scheduled-test: $(SCHEDULED_BUILD)/core_scheduled
 	timeout -k 5 300 $<
 
-# The same for the module: its sources and the scenarios as one module, so that these see what is internal, an object a file, so
-# that a file that changes is compiled alone. Sorted: swiftc is not indifferent.
+# The same for the Swift module. Its sources and the scenarios are one module, so that the scenarios can use internal
+# declarations. Each file has its own object, so that only a changed file is compiled. The sources are sorted, because
+# their order matters to swiftc.
 
 KIT_BUILD := build/core-test/scheduled-kit
 KIT_SOURCES := $(sort $(shell find Sources/RunLoopKit -name '*.swift')) Tests/Scheduled/kit/KitScheduled.swift
@@ -164,7 +166,7 @@ KIT_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(SCHEDULED_BUILD)/core/%
 	$(SCHEDULED_BUILD)/memory.o $(KIT_BUILD)/kit_scheduled.o
 KIT_MODULE := $(foreach source,$(KIT_SOURCES),$(call kit_object,$(source)).o)
 
-# It has nothing to link.
+# This module has no object to link.
 $(KIT_BUILD)/RunLoopLibc.swiftmodule: Sources/RunLoopLibc/Libc.swift
 	@mkdir -p $(@D) && swiftc -emit-module -parse-as-library -swift-version 6 -module-name RunLoopLibc -o $@ $<
 
@@ -233,7 +235,7 @@ library-test: core
 debian-test:
 	@VERSION=$(CORE_VERSION) sh Tests/LibraryTests/debian.sh
 
-# ---- a C host, built as a stranger would: from an installed prefix, through pkg-config ----
+# ---- a C host, built from an installed prefix through pkg-config ----
 
 EMBED := build/c-embed
 

@@ -1,7 +1,7 @@
-# The whole model as a library for C hosts (include/runloopkit). Included by the Makefile.
+# Builds and installs the whole model as a library for C hosts (include/runloopkit). Included by the Makefile.
 #   make install-model PREFIX=/usr/local [LIBDIR=...] [DESTDIR=...] [MODEL_RUNTIME=system]
-# MODEL_RUNTIME: contained (the library has the Swift runtime in it, and needs none), or system (it needs the one of the
-# toolchain that built it). Both have the same name: install one of them.
+# MODEL_RUNTIME: contained (the library contains the Swift runtime), or system (it needs the runtime of the toolchain
+# that built it). Both libraries have the same name: install one of them.
 MODEL_RUNTIME ?= contained
 MODEL_BUILD := build/model/$(MODEL_RUNTIME)
 MODEL_SONAME := librunloopkit.so.0
@@ -10,21 +10,22 @@ MODEL_HEADERS := $(wildcard include/runloopkit/*.h)
 MODEL_MODULES := RunLoopKitC RunLoopKit RunLoopEvents RunLoopPorts RunLoopLibc
 MODEL_SOURCES := $(foreach module,$(MODEL_MODULES),$(shell find Sources/$(module) -name '*.swift'))
 
-# How the library starts quickly (docs/PERFORMANCE.md). It has the C++ library in it, as it has Swift's runtime: the dynamic linker
-# looks up some 5,000 names for one of its own. And its relocations are packed, if the C library here can read them (glibc 2.36).
+# These options make the library start quickly (docs/PERFORMANCE.md). It contains the C++ library, as it contains
+# Swift's runtime: for a shared C++ library the dynamic linker would look up some 5,000 names. Its relocations are
+# packed, if the C library of this machine supports that (glibc 2.36).
 MODEL_CXX_LIBRARY = $(shell g++ -print-file-name=libstdc++.a)
 MODEL_PACKED := $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
 	awk '{ split($$2, v, "."); if (v[1] > 2 || v[2] >= 36) print "-Xlinker -z -Xlinker pack-relative-relocs" }')
 
-# Whose main queue the self-contained library serves.
+# Makes the self-contained library serve the main queue of the process's own libdispatch.
 MODEL_MAIN_QUEUE := $(if $(filter contained,$(MODEL_RUNTIME)),$(MODEL_BUILD)/process_main_queue.o \
 	-Xlinker --wrap=_dispatch_get_main_queue_handle_4CF -Xlinker --wrap=_dispatch_main_queue_callback_4CF)
 
 .PHONY: model model-descriptions install-model uninstall-model model-test
 
-# By the sources' names: SwiftPM leaves the objects of files that are gone. Of the toolchain's linkers only lld takes
-# `local: *` for Swift's protected symbols, too. Once loaded it stays (nodelete): the destructor of a thread's key and the
-# Swift runtime are in it.
+# Lists the objects by the names of the sources, because SwiftPM leaves objects of files that are gone. Of the
+# toolchain's linkers only lld applies `local: *` to Swift's protected symbols, too. The library stays loaded
+# (nodelete), because it contains the destructor of a thread's key and the Swift runtime.
 model: core-install-paths
 	@case $(MODEL_RUNTIME) in contained|system) ;; *) echo "MODEL_RUNTIME is contained or system" >&2; exit 2 ;; esac
 	RLK_NO_BENCHMARKS=1 RLK_TRAITS=MainExecutor swift build -c release --target RunLoopKitC
@@ -40,7 +41,7 @@ model: core-install-paths
 		-Xlinker --version-script=packaging/librunloopkit.map -Xlinker -soname=$(MODEL_SONAME) -Xlinker --gc-sections \
 		-Xlinker -z -Xlinker defs -Xlinker -z -Xlinker nodelete -Xlinker --strip-all $(MODEL_PACKED)
 
-# The rule for versions is the core's.
+# The rule for compatible versions is that of the core.
 model-descriptions: core-install-paths
 	@$(call describe,$(MODEL_BUILD),runloopkit.pc runloopkit-config.cmake crunloop-config-version.cmake)
 
