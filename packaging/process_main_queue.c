@@ -1,7 +1,7 @@
 /*
- * In the self-contained library alone, which has a libdispatch in it: the main queue that it serves is that of the process's
- * own libdispatch, if there is one. The linker has the library's calls come here (scripts/model.mk); the library's own
- * libdispatch, which nobody outside sees, is the one of a process without another.
+ * Only for the self-contained library, which contains a libdispatch: makes it serve the main queue of the process's own
+ * libdispatch, if there is one. The linker redirects the library's calls to these functions (scripts/model.mk). In a process
+ * without another libdispatch they call the contained one, which other code does not see.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ static int (*get_handle)(void) = __real__dispatch_get_main_queue_handle_4CF;
 static void (*call_back)(void *) = __real__dispatch_main_queue_callback_4CF;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Once: later it would be another queue's. */
+/* Called once: a later lookup might find another libdispatch, and so another queue. */
 static void look_up(void) {
     void *handle = dlsym(RTLD_DEFAULT, "_dispatch_get_main_queue_handle_4CF");
     void *callback = dlsym(RTLD_DEFAULT, "_dispatch_main_queue_callback_4CF");
