@@ -196,8 +196,8 @@ RLC_API void rlc_watch_remove(rlc_watch *watch);
  * @param ret_timer The timer, which the loop owns; valid until rlc_timer_remove or rlc_loop_destroy.
  * @return 0; -EINVAL (no callout) [RLC-LOOP-20], -ENOMEM; for the loop's first watch or timer also -EMFILE, -ENFILE,
  *         -ENOSPC, since the call then makes the eventfd. If it fails, no timer was added [RLC-DATE-9]. If there is no
- *         descriptor for the timerfd, the timer is added nevertheless, and fires in time: each wait ends at its date by
- *         its timeout [RLC-LOOP-18].
+ *         descriptor for the timerfd, the timer is added nevertheless, and fires in time: the timeout of each wait ends
+ *         it at the timer's date [RLC-LOOP-18].
  *
  * Thread: [loop].  Cost: two system calls for the first timer, and two more if it comes before the first watch; none
  * for later timers, unless the first one found no descriptor.
