@@ -214,10 +214,12 @@ final class AnswerRightTests: XCTestCase {
       let large = Message.Bytes([UInt8](repeating: 1, count: 150_000))
       try right.trySend(Message(bytes: large))
       func check(_ message: Message, _ errors: (now: RunLoopError, soon: RunLoopError), line: UInt = #line) {
+        let sockets = openSockets()
         XCTAssertEqual(thrown { try right.trySend(message) }, errors.now, line: line)
         XCTAssertTrue(reply.isValid, line: line)
         XCTAssertEqual(thrown { try right.send(message, timeout: .zero) }, errors.soon, line: line)
         XCTAssertTrue(reply.isValid, line: line)
+        XCTAssertEqual(openSockets().subtracting(sockets), [], "somebody is introduced", line: line)
         XCTAssertEqual(asked.port.peerTables.connections, 1, "the asker is introduced", line: line)
       }
       check(Message([.bytes(large), .right(reply)]), (.portFull, .timedOut))  // unread bytes
@@ -253,11 +255,12 @@ final class AnswerRightTests: XCTestCase {
     let (receiver, asked) = (try RawReceiver(), try Asked())
     let reply = try XCTUnwrap(asked.message.reply)
     let message = AnswerRightTests.messageWithADescriptorTwice(reply)
-    let right = receiver.right
+    let (right, sockets) = (receiver.right, openSockets())
     let end = await Task { try await right.send(message) }.result
     XCTAssertThrowsError(try end.get()) { XCTAssertEqual($0 as? RunLoopError, .system(EBADF)) }
     XCTAssertGreaterThanOrEqual(message.descriptors[0].fileDescriptor, 0)
     XCTAssertTrue(reply.isValid)
+    XCTAssertEqual(openSockets().subtracting(sockets), [])
     XCTAssertEqual(asked.port.peerTables.connections, 1)  // the asker is not introduced
     try await reply.send(Message(id: 5))
     XCTAssertEqual(try asked.answer().id, 5)
@@ -268,11 +271,12 @@ final class AnswerRightTests: XCTestCase {
   func test_RLK_ASYNC_13_aTaskThatWaitsForRoomAtOneAsker_leavesTheRightToAnswerTheOther() async throws {
     let (receiver, full, asked) = (try RawReceiver(), try RawReceiver(), try Asked())
     let (reply, second) = (try XCTUnwrap(asked.message.reply), try full.nextReply(6))
-    let (right, count) = (receiver.right, full.fill())
+    let (right, count, sockets) = (receiver.right, full.fill(), openSockets())
     let message = Message(id: 9, [.right(reply), .right(second)])
     let end = await Task { try await right.send(message, timeout: .milliseconds(1)) }.result
     XCTAssertThrowsError(try end.get()) { XCTAssertEqual($0 as? RunLoopError, .timedOut) }
     XCTAssertTrue(reply.isValid && second.isValid)
+    XCTAssertEqual(openSockets().subtracting(sockets), [])
     XCTAssertEqual(asked.port.peerTables.connections, 1)
     let sending = Task.immediate { try await right.send(message) }
     full.takeMessages(count)

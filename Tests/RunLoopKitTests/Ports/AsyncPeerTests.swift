@@ -213,7 +213,7 @@ final class AsyncPeerTests: XCTestCase {
     let asked = try Port.connect(to: own)  // keeps its connection, so that another one is counted beside it
     let asking = Task.immediate { try await asked.request(Message()) }
     came.wait()
-    let reply = kept.value!
+    let (reply, sockets) = (kept.value!, openSockets())
     XCTAssertEqual(thrown { try right.trySend(Message([.right(reply)])) }, .portFull)
     XCTAssertEqual(thrown { try right.send(Message([.right(reply)]), timeout: .milliseconds(1)) }, .timedOut)
     let task = Task.immediate { try await right.send(Message([.right(reply)])) }
@@ -221,6 +221,7 @@ final class AsyncPeerTests: XCTestCase {
     let end = await outcome(of: task)
     XCTAssertEqual(end, "cancelled")
     XCTAssertTrue(reply.isValid)
+    XCTAssertEqual(openSockets().subtracting(sockets), [])
     XCTAssertEqual(port.peerTables.connections, 1)
     try await reply.send(Message(id: 5))
     let answer = try await asking.value

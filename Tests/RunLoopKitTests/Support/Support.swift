@@ -248,6 +248,9 @@ func openFiles() -> Set<String> {
   return files
 }
 
+/// The sockets among them. An introduction makes two, at once.
+func openSockets() -> Set<String> { openFiles().filter { $0.contains("socket:") } }
+
 /// Asks until no file is open that was not among these, besides those of loops. A moment is enough, since what was lost
 /// stays open; hence one look decides about going on and about the answer. What an earlier test has left may be among them,
 /// and be closed meanwhile.
