@@ -11,13 +11,13 @@ SAN ?=
 CLANG ?= $(or $(wildcard $(dir $(realpath $(shell command -v swiftc)))clang),clang)
 
 CORE_VERSION := $(shell sed -n 's/^.define RLC_VERSION_[MP][A-Z]* //p' include/crunloop/version.h | paste -sd.)
-# The number of the interface: another one for each release that takes something away or changes it.
+# The number of the interface. A release that removes or changes something in the interface gets a new number.
 CORE_SONAME := libcrunloop.so.0
 CORE_BUILD := build/core
-# Empty for who builds with a compiler that nobody has tried, such as a distribution.
+# Set it empty for a compiler that the project does not test, as a distribution may have.
 CORE_WERROR ?= -Werror
 CORE_STRICT := -std=c11 -Wall -Wextra -Wpedantic $(CORE_WERROR)
-# CORE_SHOWN: a folder of further system headers, for a compiler that does not know the system's.
+# CORE_SHOWN: a folder of further system headers, for a compiler that does not search those of the system.
 CORE_SHOWN ?=
 CORE_CPPFLAGS := -D_GNU_SOURCE -Iinclude -ISources/CRunLoopCore/internal $(if $(CORE_SHOWN),-isystem $(CORE_SHOWN))
 CORE_SOURCES := $(wildcard Sources/CRunLoopCore/*.c Sources/CRunLoopCore/*/*.c)
@@ -27,10 +27,10 @@ CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h include/crunloop_ki
 # What the usual pass of a loop runs through is compiled for speed, if CFLAGS ask for that, and all else for size: also what
 # each time makes a system call.
 CORE_HOT := deadline_heap loop_post loop_run loop_timer port_set_wait timer_due
-# Where the compiler knows it: what is padded to begin a function, a loop or a jump's target at a round address is 2.2 kB of 54.
+# If the compiler has these options: the padding before functions, loops and targets of jumps would be 2.2 kB of 54.
 CORE_PACKED := -fno-align-functions -fno-align-loops -fno-align-jumps
 CORE_DENSE := $(shell $(CC) -Werror $(CORE_PACKED) -x c -c /dev/null -o /dev/null 2>/dev/null && echo $(CORE_PACKED))
-# Likewise: 0.7 kB less than -Os.
+# If the compiler has this option: it saves 0.7 kB against -Os.
 CORE_SMALL := $(shell $(CC) -Oz -x c -c /dev/null -o /dev/null 2>/dev/null && echo -Oz || echo -Os)
 CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)
 
@@ -49,8 +49,8 @@ $(CORE_BUILD)/libcrunloop.a: $(CORE_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# Nothing is visible but what the map names. The library's own calls of these do not go through the linker's table. Its tables lie in
-# the pages of its code: one mapping, and up to two pages less.
+# The library exports only the names of the map. Its own calls of these functions do not go through the linker's table.
+# Its read-only tables are in the pages of its code, which saves a mapping and up to two pages.
 $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION): $(CORE_OBJECTS) packaging/libcrunloop.map
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(CORE_SONAME) -Wl,-z,defs -Wl,-Bsymbolic-functions -Wl,-z,noseparate-code -Wl,--gc-sections \
 		-Wl,--version-script=packaging/libcrunloop.map \
@@ -61,7 +61,7 @@ include scripts/core-install.mk
 # ---- tests: one program per file, built with the internal checks ----
 
 comma := ,
-# STATIC=1: programs that contain their C library.
+# STATIC=1: links the programs with a static C library.
 STATIC ?=
 TEST_BUILD := build/core-test/$(notdir $(CC))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(STATIC),-static)
 TEST_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -DRLC_INTERNAL_CHECKS -ITests/CRunLoopCoreTests -g -O1 \
