@@ -157,7 +157,7 @@ static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
     loop->has_moved_timers = true; /* reading the first date may move timers in the heap */
     if (rlc_loop_has_timers(loop) && rlc_timer_heap_wake_at(loop->heap) < deadline_ns)
         deadline_ns = rlc_timer_heap_wake_at(loop->heap);
-    return rlc_spin_until_posted(&loop->spin, loop->wakeup, &loop->posts, deadline_ns);
+    return rlc_spin_until_posted(&loop->spin, loop->wakeup, &loop->posts.head, deadline_ns);
 }
 
 /** Fetches events; waits until deadline_ns if there is nothing else to do. */

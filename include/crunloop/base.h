@@ -60,6 +60,11 @@ RLC_BEGIN_DECLS
 /** The time that never comes. It is larger than every deadline. */
 #define RLC_TIME_FOREVER UINT64_MAX
 
+/** A limit of a spin that suits most programs, in nanoseconds: about the cost of one sleep and its end. */
+#define RLC_SPIN_USUAL_NS 20000
+/** The largest limit of a spin, in nanoseconds. A larger one is reduced to this. */
+#define RLC_SPIN_MAX_NS 50000
+
 /** The interest of a watch, and its readiness. RLC_HANGUP and RLC_ERROR are reported whatever the interest is. */
 enum {
     RLC_READABLE = 1, /**< A read does not block: there are bytes, or the end of the file. */

@@ -277,11 +277,6 @@ RLC_API int rlc_loop_wake(rlc_loop *loop);
  */
 RLC_API int rlc_loop_stop(rlc_loop *loop);
 
-/** A limit of a spin that suits most programs, in nanoseconds: about the cost of one sleep and its end. */
-#define RLC_SPIN_USUAL_NS 20000
-/** The largest limit of a spin, in nanoseconds. A larger one is reduced to this. */
-#define RLC_SPIN_MAX_NS 50000
-
 /**
  * Lets the loop spin for some microseconds before it sleeps, while this pays [RLC-SPIN-1]. Off at first.
  *

@@ -10,7 +10,6 @@
 #ifndef CRUNLOOP_KIT_SPIN_H
 #define CRUNLOOP_KIT_SPIN_H
 
-#include <crunloop_kit/post_queue.h>
 #include <crunloop_kit/wakeup_port.h>
 
 RLC_BEGIN_DECLS
@@ -34,14 +33,14 @@ typedef struct rlc_spin {
 void rlc_spin_set(rlc_spin *spin, uint64_t limit_ns);
 
 /**
- * Spins until a wake or kick is posted or the queue contains a post, for at most the limit and never beyond deadline_ns
+ * Spins until a wake or kick is posted or `posts` tells of a post, for at most the limit and never beyond deadline_ns
  * [RLC-SPIN-2]. It returns at once if recent spins did not pay.
  *
  * Call it before rlc_wakeup_port_begin_wait: as long as the port is not asleep, wakers make no write(2).
  *
  * @param spin        The state, which the call updates.
  * @param port        The port to look at.
- * @param posts       The queue to look at; NULL: none.
+ * @param posts       A word that is larger than 1 while a post waits, such as the head of a queue; NULL: none.
  * @param deadline_ns Nanoseconds on the monotonic clock of the port's kernel table: when the loop has to continue, for
  *                    example for its next timer.
  * @return True: there is something to do, do not sleep.
@@ -49,8 +48,7 @@ void rlc_spin_set(rlc_spin *spin, uint64_t limit_ns);
  * Thread: [loop].  Blocks for up to the limit.  Cost: nothing while off; else reads of the clock, no system call
  * [RLC-SPIN-3].
  */
-bool rlc_spin_until_posted(
-    rlc_spin *spin, const rlc_wakeup_port *port, const rlc_post_queue *posts, uint64_t deadline_ns);
+bool rlc_spin_until_posted(rlc_spin *spin, const rlc_wakeup_port *port, const uintptr_t *posts, uint64_t deadline_ns);
 
 RLC_END_DECLS
 #endif
