@@ -60,7 +60,7 @@ let benchmarkTargets: [Target] =
   ? [
     .target(name: "CMeasure", path: "Benchmarks/CMeasure", cSettings: [.define("_GNU_SOURCE")]),
     .target(
-      name: "CPeers", dependencies: ["CMeasure", "CRunLoopCore"], path: "Benchmarks/CPeers",
+      name: "CPeers", dependencies: ["CMeasure", "CRunLoop", "CRunLoopCore"], path: "Benchmarks/CPeers",
       cSettings: [.define("_GNU_SOURCE")]),
     .target(
       name: "Measuring",
@@ -82,7 +82,7 @@ let benchmarkTargets: [Target] =
 let package = Package(
   name: "RunLoopKit",
   products: [
-    .library(name: "CRunLoopCore", targets: ["CRunLoopCore"]),
+    .library(name: "CRunLoop", targets: ["CRunLoop"]),
     .library(name: "RunLoopKit", targets: ["RunLoopKit"]),
     .library(name: "RunLoopEvents", targets: ["RunLoopEvents"]),
     .library(name: "RunLoopPorts", targets: ["RunLoopPorts"]),
@@ -105,6 +105,12 @@ let package = Package(
       publicHeadersPath: "include",
       cSettings: [
         .headerSearchPath("Sources/CRunLoopCore/internal"), .define("_GNU_SOURCE"), .define("RLC_WITH_KIT"),
+      ] + strictC),
+    // rlc_loop and its adapters, for hosts in C. No Swift program contains it.
+    .target(
+      name: "CRunLoop", dependencies: ["CRunLoopCore"],
+      cSettings: [
+        .headerSearchPath("internal"), .headerSearchPath("../CRunLoopCore/internal"), .define("_GNU_SOURCE"),
       ] + strictC),
     // Exports the C library: Glibc, Musl or Android. In no product.
     .target(name: "RunLoopLibc", swiftSettings: strictSwift),
@@ -167,8 +173,8 @@ let package = Package(
     .target(name: "CTestSupport", dependencies: ["CRunLoopCore"], path: "Tests/CTestSupport"),
     .target(name: "RunLoopTestSupport", path: "Tests/TestSupport"),
     .target(
-      name: "CModel", dependencies: ["CRunLoopCore"], path: "Tests/CModel",
-      cSettings: [.define("_GNU_SOURCE"), .headerSearchPath("../../Sources/Adapters")]),
+      name: "CModel", dependencies: ["CRunLoop", "CRunLoopCore"], path: "Tests/CModel",
+      cSettings: [.define("_GNU_SOURCE")]),
     .testTarget(name: "RunLoopKitCTests", dependencies: ["RunLoopKitC", "RunLoopKit", "RunLoopPorts", "CModel"]),
     .testTarget(
       name: "ConformanceTests", dependencies: ["runloop", "failing-calls", "error-texts"], exclude: ["Corpus"]),

@@ -19,11 +19,14 @@ CORE_WERROR ?= -Werror
 CORE_STRICT := -std=c11 -Wall -Wextra -Wpedantic $(CORE_WERROR)
 # CORE_SHOWN: a folder of further system headers, for a compiler that does not search those of the system.
 CORE_SHOWN ?=
-CORE_CPPFLAGS := -D_GNU_SOURCE -Iinclude -ISources/CRunLoopCore/internal $(if $(CORE_SHOWN),-isystem $(CORE_SHOWN))
-CORE_SOURCES := $(wildcard Sources/CRunLoopCore/*.c Sources/CRunLoopCore/*/*.c)
-CORE_HEADERS := $(wildcard include/crunloop/*.h)
-ADAPTER_HEADERS := $(wildcard Sources/Adapters/crunloop/adapters/*.h)
-CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h include/crunloop_kit/*.h)
+CORE_INCLUDES := -Iinclude -ISources/CRunLoop/include
+CORE_CPPFLAGS := -D_GNU_SOURCE $(CORE_INCLUDES) -ISources/CRunLoopCore/internal -ISources/CRunLoop/internal $(if $(CORE_SHOWN),-isystem $(CORE_SHOWN))
+# The parts, which the Swift modules use, too, and rlc_loop, which is made of them. Together they are the library.
+PART_SOURCES := $(wildcard Sources/CRunLoopCore/*/*.c)
+CORE_SOURCES := $(PART_SOURCES) $(wildcard Sources/CRunLoop/*.c)
+CORE_HEADERS := $(wildcard include/crunloop/*.h Sources/CRunLoop/include/crunloop/*.h)
+ADAPTER_HEADERS := $(wildcard Sources/CRunLoop/include/crunloop/adapters/*.h)
+CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h Sources/CRunLoop/internal/*.h include/crunloop_kit/*.h)
 # What the usual pass of a loop runs through is compiled for speed, if CFLAGS ask for that, and all else for size: also what
 # each time makes a system call.
 CORE_HOT := deadline_heap loop_post loop_run loop_timer port_set_wait timer_due
@@ -32,7 +35,7 @@ CORE_PACKED := -fno-align-functions -fno-align-loops -fno-align-jumps
 CORE_DENSE := $(shell $(CC) -Werror $(CORE_PACKED) -x c -c /dev/null -o /dev/null 2>/dev/null && echo $(CORE_PACKED))
 # If the compiler has this option: it saves 0.7 kB against -Os.
 CORE_SMALL := $(shell $(CC) -Oz -x c -c /dev/null -o /dev/null 2>/dev/null && echo -Oz || echo -Os)
-CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)
+CORE_OBJECTS := $(CORE_SOURCES:Sources/%.c=$(CORE_BUILD)/%.o)
 
 .PHONY: core core-test adapter-test scheduled-test scheduled-kit-test fuzz-test header-test library-test debian-test c-embed-test core-clean
 
@@ -40,7 +43,7 @@ CORE_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(CORE_BUILD)/%.o)
 
 core: $(CORE_BUILD)/libcrunloop.a $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION)
 
-$(CORE_BUILD)/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
+$(CORE_BUILD)/%.o: Sources/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
 	@mkdir -p $(@D)
 	$(CC) $(CORE_STRICT) $(CORE_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(if $(filter -O2 -O3,$(CFLAGS)),$(if $(filter $(notdir $*),$(CORE_HOT)),,$(CORE_SMALL))) \
 		$(CORE_DENSE) -fPIC -fvisibility=hidden -ffunction-sections -c $< -o $@
@@ -75,9 +78,9 @@ TEST_LDFLAGS := -pthread $(if $(findstring clang,$(CC)),-fuse-ld=bfd) $(TEST_WRA
 TEST_SOURCES := $(wildcard Tests/CRunLoopCoreTests/*_test.c)
 TEST_PROGRAMS := $(TEST_SOURCES:Tests/CRunLoopCoreTests/%.c=$(TEST_BUILD)/%)
 TEST_HEADERS := $(wildcard Tests/CRunLoopCoreTests/*.h)
-TEST_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(TEST_BUILD)/core/%.o) $(TEST_BUILD)/harness.o
+TEST_OBJECTS := $(CORE_SOURCES:Sources/%.c=$(TEST_BUILD)/core/%.o) $(TEST_BUILD)/harness.o
 
-$(TEST_BUILD)/core/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
+$(TEST_BUILD)/core/%.o: Sources/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
 	@mkdir -p $(@D)
 	@$(CC) $(TEST_FLAGS) -c $< -o $@
 
@@ -122,7 +125,7 @@ adapter-test: $(TEST_OBJECTS)
 RACE_OBJECTS := $(filter-out %/post_queue.o,$(TEST_OBJECTS))
 .PHONY: core-test-race
 core-test-race: $(RACE_OBJECTS)
-	@$(CC) $(filter-out -Werror,$(TEST_FLAGS)) -w -D__ATOMIC_SEQ_CST=0 Sources/CRunLoopCore/events/post_queue.c \
+	@$(CC) $(filter-out -Werror,$(TEST_FLAGS)) -w -D__ATOMIC_SEQ_CST=0 Sources/CRunLoop/post_queue.c \
 		Tests/CRunLoopCoreTests/post_queue_test.c $(RACE_OBJECTS) $(TEST_LDFLAGS) -o $(TEST_BUILD)/race
 	@TSAN_OPTIONS=halt_on_error=1 timeout -k 5 $(TEST_SECONDS) $(TEST_BUILD)/race </dev/null >$(TEST_BUILD)/race.log 2>&1; \
 	grep -q 'ThreadSanitizer: data race' $(TEST_BUILD)/race.log && echo "ok   a planted race is found" || \
@@ -132,10 +135,10 @@ core-test-race: $(RACE_OBJECTS)
 
 SCHEDULED_BUILD := build/core-test/scheduled
 SCHEDULED_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -ITests/Scheduled -g -O1
-SCHEDULED_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(SCHEDULED_BUILD)/core/%.o) \
+SCHEDULED_OBJECTS := $(CORE_SOURCES:Sources/%.c=$(SCHEDULED_BUILD)/core/%.o) \
 	$(patsubst Tests/Scheduled/%.c,$(SCHEDULED_BUILD)/%.o,$(wildcard Tests/Scheduled/*.c))
 
-$(SCHEDULED_BUILD)/core/%.o: Sources/CRunLoopCore/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
+$(SCHEDULED_BUILD)/core/%.o: Sources/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
 	@mkdir -p $(@D)
 	@gcc $(SCHEDULED_FLAGS) -fsanitize=thread -Wno-tsan -c $< -o $@
 
@@ -162,7 +165,7 @@ KIT_SOURCES := $(sort $(shell find Sources/RunLoopKit -name '*.swift')) Tests/Sc
 KIT_FLAGS := -Onone -parse-as-library -swift-version 6 -module-name RunLoopKit -package-name runloopkit \
 	-sanitize=thread -enforce-exclusivity=unchecked -suppress-warnings -I include -I $(KIT_BUILD)
 kit_object = $(KIT_BUILD)/objects/$(subst +,_,$(subst /,_,$(1)))
-KIT_OBJECTS := $(CORE_SOURCES:Sources/CRunLoopCore/%.c=$(SCHEDULED_BUILD)/core/%.o) $(SCHEDULED_BUILD)/scheduler.o \
+KIT_OBJECTS := $(PART_SOURCES:Sources/%.c=$(SCHEDULED_BUILD)/core/%.o) $(SCHEDULED_BUILD)/scheduler.o \
 	$(SCHEDULED_BUILD)/memory.o $(KIT_BUILD)/kit_scheduled.o
 KIT_MODULE := $(foreach source,$(KIT_SOURCES),$(call kit_object,$(source)).o)
 
@@ -215,7 +218,7 @@ fuzz-test:
 
 # ---- headers: each alone, as C11 and C++17; no global that a header does not show; the programs in their comments ----
 
-HEADER_FLAGS := -Wall -Wextra -Wpedantic -Werror -fsyntax-only -Iinclude
+HEADER_FLAGS := -Wall -Wextra -Wpedantic -Werror -fsyntax-only
 
 header-test: $(CORE_OBJECTS)
 	@CLANG="$(CLANG)" sh Tests/HeaderTests/compile.sh $(HEADER_FLAGS)

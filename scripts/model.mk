@@ -37,7 +37,7 @@ model: core-install-paths
 	swiftc -emit-library $(if $(filter contained,$(MODEL_RUNTIME)),-static-stdlib) -use-ld=lld -L$(MODEL_BUILD)/cxx -o $(MODEL_BUILD)/$(MODEL_LIBRARY) \
 		$$(for source in $(patsubst Sources/%,%,$(MODEL_SOURCES)); do \
 			echo $$built/$${source%%/*}.build/$$(basename $$source).o; done) \
-		$(CORE_SOURCES:%=$$built/CRunLoopCore.build/%.o) $(MODEL_MAIN_QUEUE) \
+		$(PART_SOURCES:%=$$built/CRunLoopCore.build/%.o) $(MODEL_MAIN_QUEUE) \
 		-Xlinker --version-script=packaging/librunloopkit.map -Xlinker -soname=$(MODEL_SONAME) -Xlinker --gc-sections \
 		-Xlinker -z -Xlinker defs -Xlinker -z -Xlinker nodelete -Xlinker --strip-all $(MODEL_PACKED)
 

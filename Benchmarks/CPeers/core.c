@@ -3,6 +3,7 @@
  * not made anew; dates are counted from a time the caller has read, as libuv and libev do; descriptors are watches.
  */
 #include "subject.h"
+#include <crunloop/crunloop.h>
 #include <crunloop_kit/crunloop_kit.h>
 
 typedef struct loop {

@@ -1,5 +1,6 @@
 /** The C core between two processes: frames in packets of a message socket, which an rlc_loop watches. */
 #include "subject.h"
+#include <crunloop/crunloop.h>
 #include <crunloop_kit/crunloop_kit.h>
 
 typedef struct channel {

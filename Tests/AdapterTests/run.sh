@@ -7,7 +7,7 @@ set -eu
 . Tests/LibraryTests/exports.sh
 here=Tests/AdapterTests
 mkdir -p "$BUILD"
-declared RLC_API include/crunloop/*.h >"$BUILD/public"
+declared RLC_API include/crunloop/*.h Sources/CRunLoop/include/crunloop/*.h >"$BUILD/public"
 
 flags_of() { # HOST: what its library needs, or fails: there is none
     case $1 in
@@ -33,7 +33,7 @@ alone() { # HOST COMPILER LANGUAGE STANDARD
     # By gcc all of its functions are compiled: what they call of the core, libcrunloop.so exports.
     case $2 in gcc | g++) goal="-fkeep-inline-functions -fkeep-static-functions -c -o $BUILD/alone.o" ;; *) goal=-fsyntax-only ;; esac
     # shellcheck disable=SC2046,SC2086
-    "$2" -std="$4" -D_GNU_SOURCE -Wall -Wextra -Werror $goal -fPIC -Iinclude -ISources/Adapters $(flags_of "$1" | sed 's/\(^\| \)-l[^ ]*//g') \
+    "$2" -std="$4" -D_GNU_SOURCE -Wall -Wextra -Werror $goal -fPIC -Iinclude -ISources/CRunLoop/include $(flags_of "$1" | sed 's/\(^\| \)-l[^ ]*//g') \
         "$BUILD/alone.$3" || { echo "FAIL the adapter of $1 alone, by $2 -std=$4"; exit 1; }
     [ "$goal" != -fsyntax-only ] || return 0
     nm -u "$BUILD/alone.o" | sed -n 's/^ *U \(rlc_[a-z0-9_]*\)$/\1/p' | LC_ALL=C sort >"$BUILD/called"
@@ -60,7 +60,7 @@ for host in epoll model_guest glib glib_guest glib_model uv ev sd_event sdl; do
     alone $host "$CLANG" c c11
     alone $host "$CLANG++" cpp c++17
     # shellcheck disable=SC2086
-    gcc $FLAGS -ISources/Adapters $here/${host}_test.c $OBJECTS $flags $LDFLAGS -o "$BUILD/$host"
+    gcc $FLAGS $here/${host}_test.c $OBJECTS $flags $LDFLAGS -o "$BUILD/$host"
     timeout -k 5 "$SECONDS_EACH" "$BUILD/$host" </dev/null || { echo "FAIL the adapter of $host: status $?"; exit 1; }
     echo "ok   the adapter of $host"
 done
@@ -85,7 +85,7 @@ for toolkit in gtk+-3.0 gtk4; do
     is_wanted $toolkit || continue
     flags=$(pkg-config --cflags --libs $toolkit 2>/dev/null) && [ -n "$display" ] || { echo "skipped 1: the adapter of glib in $toolkit: no $toolkit, or no Xvfb"; continue; }
     # shellcheck disable=SC2046,SC2086
-    gcc $FLAGS -ISources/Adapters $here/gtk_test.c $OBJECTS $(echo " $flags" | sed 's/ -I/ -isystem /g') $LDFLAGS -o "$BUILD/$toolkit"
+    gcc $FLAGS $here/gtk_test.c $OBJECTS $(echo " $flags" | sed 's/ -I/ -isystem /g') $LDFLAGS -o "$BUILD/$toolkit"
     # What GTK keeps until the end is no leak of the adapter's.
     env DISPLAY=":$display" GDK_BACKEND=x11 GSK_RENDERER=cairo GTK_A11Y=none NO_AT_BRIDGE=1 GSETTINGS_BACKEND=memory XDG_RUNTIME_DIR="$runtime" \
         ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" timeout -k 5 "$SECONDS_EACH" "$BUILD/$toolkit" </dev/null ||
@@ -103,9 +103,9 @@ fi
 alone qt g++ cpp c++17
 alone qt "$CLANG++" cpp c++17
 # shellcheck disable=SC2086
-g++ $(echo "$FLAGS" | sed 's/-std=c11/-std=c++17/') -fPIC -ISources/Adapters $flags -c $here/qt_host.cpp -o "$BUILD/qt_host.o"
+g++ $(echo "$FLAGS" | sed 's/-std=c11/-std=c++17/') -fPIC $flags -c $here/qt_host.cpp -o "$BUILD/qt_host.o"
 # shellcheck disable=SC2086
-gcc $FLAGS -ISources/Adapters $here/qt_test.c "$BUILD/qt_host.o" $OBJECTS $flags $LDFLAGS -lstdc++ -o "$BUILD/qt"
+gcc $FLAGS $here/qt_test.c "$BUILD/qt_host.o" $OBJECTS $flags $LDFLAGS -lstdc++ -o "$BUILD/qt"
 # What Qt keeps until the end is no leak of the adapter's.
 for dispatcher in GLib own; do
     [ $dispatcher = GLib ] && without='-u QT_NO_GLIB' || without=QT_NO_GLIB=1

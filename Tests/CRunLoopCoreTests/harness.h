@@ -8,6 +8,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <crunloop/crunloop.h>
 #include <crunloop_kit/crunloop_kit.h>
 #include <errno.h>
 #include <fcntl.h>

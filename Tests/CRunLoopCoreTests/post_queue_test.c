@@ -1,4 +1,5 @@
 #include "harness.h"
+#include "post_queue.h"
 
 #include <pthread.h>
 

@@ -1,5 +1,6 @@
 /* What a race detector is told of hand-overs: this program stands in for its runtime. */
 #include "harness.h"
+#include "post_queue.h"
 
 #include <sys/wait.h>
 

@@ -11,12 +11,15 @@ check() { # compiler, language, standard
     extension=c
     kit=include/crunloop_kit
     [ "$2" = c ] || { extension=cpp; kit=; }
-    for header in include/crunloop/*.h include/runloopkit/*.h ${kit:+$kit/*.h}; do
+    for header in include/crunloop/*.h Sources/CRunLoop/include/crunloop/*.h include/runloopkit/*.h ${kit:+$kit/*.h}; do
         # Twice: the guard. In a file of its own: '#pragma once' in a main file would be diagnosed.
-        printf '#include <%s>\n#include <%s>\n' "${header#include/}" "${header#include/}" > "$scratch/header.$extension"
-        define=
-        case $header in include/crunloop_kit/*) define=-D_GNU_SOURCE ;; esac # as the core's own files
-        "$1" -x "$2" -std="$3" $define $flags "$scratch/header.$extension" || { echo "header-test: $header fails with $1 -std=$3"; exit 1; }
+        printf '#include <%s>\n#include <%s>\n' "${header##*include/}" "${header##*include/}" > "$scratch/header.$extension"
+        define= loop=
+        case $header in
+            include/crunloop_kit/*) define=-D_GNU_SOURCE ;; # as the core's own files
+            Sources/CRunLoop/*) loop=-ISources/CRunLoop/include ;; # what the core and the model declare needs none of it
+        esac
+        "$1" -x "$2" -std="$3" $define -Iinclude $loop $flags "$scratch/header.$extension" || { echo "header-test: $header fails with $1 -std=$3"; exit 1; }
         count=$((count + 1))
     done
 }
@@ -40,8 +43,10 @@ lists() { # compiler
         'SLIST_HEAD(, leaf) leaves;' >"$scratch/lists.c"
     "$1" -std=c11 -I. $flags "$scratch/lists.c" || { echo "header-test: lists.h fails with $1"; exit 1; }
     own=$("$1" -print-file-name=include)
-    for file in Sources/CRunLoopCore/*.c Sources/CRunLoopCore/*/*.c; do
-        "$1" -std=c11 -D_GNU_SOURCE -ISources/CRunLoopCore/internal $flags -nostdinc -isystem "$own" -isystem "$scratch/include" \
+    for file in Sources/CRunLoopCore/*/*.c Sources/CRunLoop/*.c; do
+        loop= # no part of the core knows the loop
+        case $file in Sources/CRunLoop/*) loop="-ISources/CRunLoop/include -ISources/CRunLoop/internal" ;; esac
+        "$1" -std=c11 -D_GNU_SOURCE -Iinclude $loop -ISources/CRunLoopCore/internal $flags -nostdinc -isystem "$own" -isystem "$scratch/include" \
             -isystem "/usr/include/$multiarch" "$file" || { echo "header-test: $file fails without libbsd with $1"; exit 1; }
         count=$((count + 1))
     done
@@ -57,7 +62,7 @@ lists "$CLANG"
 elsewhere() { # compiler
     command -v "$1" >/dev/null 2>&1 || return 0
     echo '#include <crunloop/loop.h>' >"$scratch/elsewhere.c"
-    "$1" -std=c11 -U__linux__ $flags "$scratch/elsewhere.c" >"$scratch/elsewhere.log" 2>&1 &&
+    "$1" -std=c11 -U__linux__ -Iinclude -ISources/CRunLoop/include $flags "$scratch/elsewhere.c" >"$scratch/elsewhere.log" 2>&1 &&
         { echo "header-test: $1 compiles for a platform that is not Linux"; exit 1; }
     [ "$(grep -c ': error: ' "$scratch/elsewhere.log")" = 1 ] && grep -q 'base.h.*error.*RunLoopKit needs Linux' "$scratch/elsewhere.log" ||
         { cat "$scratch/elsewhere.log"; echo "header-test: $1 does not say that Linux is needed"; exit 1; }

@@ -26,8 +26,8 @@ named() { # the functions that the pages have in their NAME
 expected() { # LIBDIR INCLUDEDIR MANDIR
     for page in docs/man/crunloop.3 build/manual/rlc_*.3; do echo "$3/man3/$(basename "$page")"; done
     for name in $(named); do echo "$3/man3/$name.3"; done
-    for header in include/crunloop/*.h; do echo "$2/crunloop/$(basename "$header")"; done
-    for header in Sources/Adapters/crunloop/adapters/*.h; do echo "$2/crunloop/adapters/$(basename "$header")"; done
+    for header in include/crunloop/*.h Sources/CRunLoop/include/crunloop/*.h; do echo "$2/crunloop/$(basename "$header")"; done
+    for header in Sources/CRunLoop/include/crunloop/adapters/*.h; do echo "$2/crunloop/adapters/$(basename "$header")"; done
     for name in libcrunloop.a libcrunloop.so "$SONAME" "libcrunloop.so.$VERSION" pkgconfig/crunloop.pc \
         cmake/crunloop/crunloop-config.cmake cmake/crunloop/crunloop-config-version.cmake; do
         echo "$1/$name"

@@ -3,6 +3,8 @@
 set -eu
 . Tests/LibraryTests/exports.sh
 page=docs/man/crunloop.3
+loop=Sources/CRunLoop/include/crunloop
+includes='-Iinclude -ISources/CRunLoop/include'
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -20,16 +22,15 @@ fail() {
             /^\.Fn / { split($1, word, " "); text = $2; for (i = 4; i < NF; i += 2) text = text ", " $i
                 print result " " word[2] "(" text ");" }'
 } >"$scratch/synopsis.c"
-gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only "$scratch/synopsis.c" >"$scratch/log" 2>&1 ||
+gcc -std=c11 -Wall -Wextra -Wpedantic -Werror $includes -fsyntax-only "$scratch/synopsis.c" >"$scratch/log" 2>&1 ||
     fail "RLC-LIB-6: the synopsis is not what the headers declare"
 sed -n 's/.* \(rlc_[a-z_]*\)(.*/\1/p' "$scratch/synopsis.c" | sort >"$scratch/shown"
-sed -n 's/^RLC_API [^(;]*\b\(rlc_[a-z0-9_]*\)(.*/\1/p' include/crunloop/loop.h include/crunloop/loop_hook.h include/crunloop/loop_post.h include/crunloop/loop_state.h \
-    include/crunloop/version.h | sort >"$scratch/declared"
+sed -n 's/^RLC_API [^(;]*\b\(rlc_[a-z0-9_]*\)(.*/\1/p' $loop/loop.h $loop/loop_hook.h $loop/loop_post.h $loop/loop_state.h include/crunloop/version.h | sort >"$scratch/declared"
 diff -u "$scratch/declared" "$scratch/shown" >"$scratch/log" || fail "RLC-LIB-6: the synopsis lacks or invents functions"
 echo "ok   RLC-LIB-6: crunloop(3) shows the $(wc -l <"$scratch/shown") functions of rlc_loop"
 
 sed -n '/^\.Bd -literal/,/^\.Ed/p' "$page" | sed '/^\./d' >"$scratch/example.c"
-gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -Iinclude "$scratch/example.c" "$1" -pthread -o "$scratch/example" \
+gcc -std=c11 -Wall -Wextra -Wpedantic -Werror $includes "$scratch/example.c" "$1" -pthread -o "$scratch/example" \
     >"$scratch/log" 2>&1 || fail "the example of crunloop(3) does not compile"
 [ "$(timeout 10 "$scratch/example" | tr '\n' ' ')" = "tick tick tick " ] || fail "the example of crunloop(3) does not tick"
 echo "ok   RLC-LIB-6: the example of crunloop(3) runs"
@@ -48,7 +49,7 @@ mkdir "$pages"
 : >"$pages/rlc_nothing.3"
 scripts/manual "$pages"
 cp docs/man/* "$pages"
-for header in include/crunloop/*.h include/runloopkit/*.h Sources/Adapters/crunloop/adapters/*.h; do
+for header in include/crunloop/*.h include/runloopkit/*.h $loop/*.h $loop/adapters/*.h; do
     name=$(basename "$header" .h)
     case $header in
         */crunloop.h | */runloopkit.h) name=$name.3 ;;
@@ -62,26 +63,26 @@ done
 ls "$pages" | grep -v '^runloop\.1$' | sort >"$scratch/there"
 sort "$scratch/made" | diff -u - "$scratch/there" >"$scratch/log" || fail "RLC-LIB-9: a page of no header"
 for library in crunloop runloopkit; do
-    declared 'RL[CK]_API' include/$library/*.h | grep -v '^rlc_[a-z]*_word$' | sort >"$scratch/declared"
+    declared 'RL[CK]_API' $(find include/$library $loop -path "*/$library/*.h") | grep -v '^rlc_[a-z]*_word$' | sort >"$scratch/declared"
     sed -n '/^\.Sh NAME/,/^\.Nd/s/^\.Nm \(rl[ck]_[a-z0-9_]*\).*/\1/p' "$pages"/*.3 | sort >"$scratch/shown"
     comm -23 "$scratch/declared" "$scratch/shown" >"$scratch/log"
     [ ! -s "$scratch/log" ] || fail "RLC-LIB-9: functions of $library without a page"
 done
-mkdir -p "$scratch/copy/Sources"
+mkdir -p "$scratch/copy/Sources/CRunLoop"
 cp -r include scripts "$scratch/copy/"
-cp -r Sources/Adapters "$scratch/copy/Sources/"
-sed -i 's/Frees a loop with/Frees the loop with/' "$scratch/copy/include/crunloop/loop.h"
-sed -i 's/Adds a loop to a context/Adds the loop to a context/' "$scratch/copy/Sources/Adapters/crunloop/adapters/glib.h"
+cp -r Sources/CRunLoop/include "$scratch/copy/Sources/CRunLoop/"
+sed -i 's/Frees a loop with/Frees the loop with/' "$scratch/copy/Sources/CRunLoop/include/crunloop/loop.h"
+sed -i 's/Adds a loop to a context/Adds the loop to a context/' "$scratch/copy/Sources/CRunLoop/include/crunloop/adapters/glib.h"
 (cd "$scratch/copy" && scripts/manual man)
 diff -rq "$pages" "$scratch/copy/man" | sed -n 's/^Files .*\/\(.*\) differ$/\1/p' | tr '\n' ' ' >"$scratch/log"
 [ "$(cat "$scratch/log")" = "rlc_glib.3 rlc_loop.3 " ] || fail "RLC-LIB-9: other pages change than those of two comments"
 # An adapter's page shows what a host calls, which no library exports.
-sed -n 's/^static inline [^(]*\b\(rlc_[a-z0-9_]*_\(attach\|status\|detach\)\)(.*/\1/p' Sources/Adapters/crunloop/adapters/*.h | sort >"$scratch/declared"
+sed -n 's/^static inline [^(]*\b\(rlc_[a-z0-9_]*_\(attach\|status\|detach\)\)(.*/\1/p' Sources/CRunLoop/include/crunloop/adapters/*.h | sort >"$scratch/declared"
 comm -23 "$scratch/declared" "$scratch/shown" >"$scratch/log"
 [ ! -s "$scratch/log" ] || fail "RLC-LIB-9: functions of adapters without a page"
 # What README and the guides name is there.
 grep -ohE '\brl[ck]_[a-z0-9_]*[a-z0-9]\b' README.md docs/guide/*.md | sort -u >"$scratch/named"
-grep -rohE '\brl[ck]_[a-z0-9_]*[a-z0-9]\b' include Sources/Adapters | sort -u >"$scratch/declared"
+grep -rohE '\brl[ck]_[a-z0-9_]*[a-z0-9]\b' include Sources/CRunLoop/include | sort -u >"$scratch/declared"
 comm -23 "$scratch/named" "$scratch/declared" >"$scratch/log"
 [ ! -s "$scratch/log" ] || fail "RLC-LIB-9: README or a guide names what no header declares"
 echo "ok   RLC-LIB-9: $(ls "$pages"/rl[ck]_*.3 | wc -l) pages are what the headers say"

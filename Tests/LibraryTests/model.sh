@@ -90,7 +90,7 @@ dialogues() { # FLAGS...: GLib programs whose dialogues and runs are inside of e
     make --no-print-directory core >"$base/log" 2>&1 || { cat "$base/log"; fail "make core"; }
     for program in dialogue left_dialogue; do
         # shellcheck disable=SC2046
-        gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O2 -Iinclude -ISources/Adapters "Tests/LibraryTests/$program.c" \
+        gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -O2 -Iinclude -ISources/CRunLoop/include "Tests/LibraryTests/$program.c" \
             build/core/libcrunloop.a "$@" $(pkg-config --cflags --libs glib-2.0) -pthread -o "$base/$program" ||
             fail "RLC-MODEL-9: $program does not build"
         timeout 120 "$base/$program" || fail "RLC-MODEL-9, 10: $program in GLib ends with $?"

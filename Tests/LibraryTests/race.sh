@@ -9,7 +9,7 @@ fail() {
     exit 1
 }
 export TSAN_OPTIONS=halt_on_error=0:exitcode=66
-gcc -std=c11 -O1 -g -fsanitize=thread -Iinclude -c Tests/LibraryTests/race_host.c -o "$base/host.o" 2>"$base/log" &&
+gcc -std=c11 -O1 -g -fsanitize=thread -Iinclude -ISources/CRunLoop/include -c Tests/LibraryTests/race_host.c -o "$base/host.o" 2>"$base/log" &&
     gcc -fsanitize=thread "$base/host.o" build/core/libcrunloop.a -pthread -o "$base/static" 2>>"$base/log" ||
     { echo "skipped 1: ThreadSanitizer and the library: gcc has none here"; exit 0; }
 cp "build/core/libcrunloop.so.$VERSION" "$base/$SONAME"

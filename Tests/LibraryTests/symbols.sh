@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the shared library shows: what the headers of include/crunloop declare, and nothing of the kit's parts; and its name.
+# What the shared library shows: what the installed headers declare, and nothing of the kit's parts; and its name.
 # Environment: VERSION, SONAME.
 set -eu
 . Tests/LibraryTests/exports.sh
@@ -7,8 +7,10 @@ library=build/core/libcrunloop.so.$VERSION
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-declared RLC_API include/crunloop/*.h | sed 's/$/@@CRUNLOOP_0.1/' >"$scratch/declared" # all of the first version
-[ "$(cat include/crunloop/*.h | grep -c '^RLC_API')" = "$(wc -l <"$scratch/declared")" ] ||
+headers='include/crunloop/*.h Sources/CRunLoop/include/crunloop/*.h'
+# shellcheck disable=SC2086
+declared RLC_API $headers | sed 's/$/@@CRUNLOOP_0.1/' >"$scratch/declared" # all of the first version
+[ "$(cat $headers | grep -c '^RLC_API')" = "$(wc -l <"$scratch/declared")" ] ||
     { echo "FAIL RLC-LIB-1: a declaration that this program cannot read"; exit 1; }
 exported "$library" >"$scratch/exported"
 diff -u "$scratch/declared" "$scratch/exported" || { echo "FAIL RLC-LIB-1: the library exports other names than the headers declare"; exit 1; }

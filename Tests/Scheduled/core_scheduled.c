@@ -3,6 +3,7 @@
 #include "loop_internal.h"
 #include "scheduler.h"
 
+#include <crunloop/crunloop.h>
 #include <crunloop_kit/crunloop_kit.h>
 #include <errno.h>
 #include <stdatomic.h>

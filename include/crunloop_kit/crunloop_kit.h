@@ -17,7 +17,13 @@
 #ifndef CRUNLOOP_KIT_CRUNLOOP_KIT_H
 #define CRUNLOOP_KIT_CRUNLOOP_KIT_H
 
-#include <crunloop/crunloop.h>
+#include <crunloop/base.h>
+#include <crunloop/clock.h>
+#include <crunloop/descriptor.h>
+#include <crunloop/kernel.h>
+#include <crunloop/main_queue.h>
+#include <crunloop/signal_fd.h>
+#include <crunloop/version.h>
 #include <crunloop_kit/calls.h>
 #include <crunloop_kit/event_port.h>
 #include <crunloop_kit/frame.h>
@@ -27,7 +33,6 @@
 #include <crunloop_kit/message_socket.h>
 #include <crunloop_kit/port_name.h>
 #include <crunloop_kit/port_set.h>
-#include <crunloop_kit/post_queue.h>
 #include <crunloop_kit/process.h>
 #include <crunloop_kit/races.h>
 #include <crunloop_kit/spin.h>

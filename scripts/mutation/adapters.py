@@ -18,7 +18,7 @@ HOST_LIMIT = 90
 class Adapters:
     """A copy of the core and of the adapters, into which this puts a fault, and from which it takes it again."""
 
-    FOLDERS = ["include", "Sources/CRunLoopCore", "Sources/Adapters", "Tests/CRunLoopCoreTests", "Tests/AdapterTests", "Tests/CTestSupport",
+    FOLDERS = ["include", "Sources/CRunLoopCore", "Sources/CRunLoop", "Tests/CRunLoopCoreTests", "Tests/AdapterTests", "Tests/CTestSupport",
                "scripts", "packaging"]
 
     def __init__(self, hosts):

@@ -19,14 +19,15 @@ from verdict import verdict
 USUAL_LIMIT = 60
 LEAST, TIMES = 4, 10
 PATIENCE = 3
-STRICT = ["-std=c11", "-w", "-D_GNU_SOURCE", "-DRLC_INTERNAL_CHECKS", "-Iinclude", "-ISources/CRunLoopCore/internal"]
+STRICT = ["-std=c11", "-w", "-D_GNU_SOURCE", "-DRLC_INTERNAL_CHECKS", "-Iinclude", "-ISources/CRunLoop/include",
+          "-ISources/CRunLoopCore/internal", "-ISources/CRunLoop/internal"]
 WRAPS = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free"
 
 
 class Core:
     """A copy of the core and its tests, with objects of two kinds: plain, and for the scheduler."""
 
-    FOLDERS = ["include", "Sources/CRunLoopCore", "Tests/CRunLoopCoreTests", "Tests/Scheduled"]
+    FOLDERS = ["include", "Sources/CRunLoopCore", "Sources/CRunLoop", "Tests/CRunLoopCoreTests", "Tests/Scheduled"]
     PLAIN = STRICT + ["-ITests/CRunLoopCoreTests", "-g", "-O0"]
     SCHEDULED = STRICT + ["-ITests/Scheduled", "-g", "-O1"]
     RUNTIME = ["scheduler.c", "memory.c", "fake_kernel.c"]
@@ -36,7 +37,7 @@ class Core:
         shutil.rmtree(tree, ignore_errors=True)
         copy_tree(tree, self.FOLDERS)
         self.needs, self.limits = {}, {}
-        core = self.below("Sources/CRunLoopCore")
+        core = self.below("Sources/CRunLoopCore") + self.below("Sources/CRunLoop")
         tests = [f"Tests/CRunLoopCoreTests/{name}" for name in self.names("Tests/CRunLoopCoreTests")]
         scheduled = [f"Tests/Scheduled/{name}" for name in self.names("Tests/Scheduled")]
         self.core, self.tests = core, tests

@@ -20,8 +20,8 @@ PYTHON = os.path.join(FOLDER, "bin/python")
 
 # The files of each target.
 TARGETS = {
-    "core": ["Sources/CRunLoopCore", "include/crunloop", "include/crunloop_kit"],
-    "adapters": ["Sources/Adapters"],
+    "core": ["Sources/CRunLoopCore", "Sources/CRunLoop", ":!Sources/CRunLoop/include/crunloop/adapters", "include/crunloop", "include/crunloop_kit"],
+    "adapters": ["Sources/CRunLoop/include/crunloop/adapters"],
     "RunLoopKit": ["Sources/RunLoopKit"],
     "RunLoopEvents": ["Sources/RunLoopEvents"],
     "RunLoopPorts": ["Sources/RunLoopPorts"],

@@ -51,7 +51,7 @@ class Module:
         """Notes a command that compiles C of this project; ignores others."""
         if "-c" in job and "-o" in job:
             source = self.name(job[job.index("-c") + 1])
-            if source.startswith(("Sources/CRunLoopCore/", "Sources/CRunLoopTesting/", "Tests/CModel/")):
+            if source.startswith(("Sources/CRunLoopCore/", "Sources/CRunLoop/", "Sources/CRunLoopTesting/", "Tests/CModel/")):
                 self.jobs[source] = job, "-c", job[job.index("-o") + 1]
 
     def object_of(self, source):
@@ -86,7 +86,7 @@ class Module:
             objects[replaced] = made
         return None, objects
 
-    HEADERS = ["Sources/Adapters", "include", "Sources/CRunLoopCore/internal"]
+    HEADERS = ["Sources/CRunLoop/include", "include", "Sources/CRunLoopCore/internal", "Sources/CRunLoop/internal"]
 
     def users_of(self, header):
         """Returns the C files that include the header."""

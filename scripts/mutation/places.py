@@ -46,7 +46,7 @@ class Places:
         self.named = {}
         for fault in read_all():
             for path in fault.files:
-                if fault.kind != "core" or path.startswith(("Sources/CRunLoopCore", "include")):
+                if fault.kind != "core" or path.startswith(("Sources/CRunLoop", "include")):
                     self.named.setdefault(path, {}).update(dict.fromkeys(fault.tests))
 
     def of(self, path):

@@ -1,7 +1,7 @@
 /* RunLoopKit's atomics: the Swift files, compiled with KitScheduled.swift as one module, under every order and weak memory. */
 #include "scheduler.h"
 
-#include <crunloop/crunloop.h>
+#include <crunloop/kernel.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /**
- * <crunloop_kit/post_queue.h>: a queue with many producers and one consumer, which keeps the order of each producer.
+ * A queue with many producers and one consumer, which keeps the order of each producer.
  *
  * The queue owns a node from a successful push until the consumer takes it. It does not call post_fn: the consumer
  * does.
  */
-#ifndef CRUNLOOP_KIT_POST_QUEUE_H
-#define CRUNLOOP_KIT_POST_QUEUE_H
+#ifndef RLC_POST_QUEUE_H
+#define RLC_POST_QUEUE_H
 
 #include <crunloop/loop_post.h>
 

@@ -8,6 +8,7 @@
 #include "timer_heap_internal.h"
 
 #include <assert.h>
+#include <crunloop/crunloop.h>
 #include <crunloop_kit/crunloop_kit.h>
 #include <stdatomic.h>
 

@@ -2,7 +2,8 @@
 #ifndef RLC_POST_QUEUE_INTERNAL_H
 #define RLC_POST_QUEUE_INTERNAL_H
 
-#include <crunloop_kit/post_queue.h>
+#include "post_queue.h"
+
 #include <errno.h>
 
 /*
