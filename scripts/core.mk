@@ -67,7 +67,8 @@ comma := ,
 # STATIC=1: links the programs with a static C library.
 STATIC ?=
 TEST_BUILD := build/core-test/$(notdir $(CC))$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(STATIC),-static)
-TEST_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -DRLC_INTERNAL_CHECKS -ITests/CRunLoopCoreTests -g -O1 \
+TEST_FOLDERS := Tests/CRunLoopCoreTests Tests/CRunLoopTests
+TEST_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -DRLC_INTERNAL_CHECKS $(TEST_FOLDERS:%=-I%) -g -O1 \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # The thread sanitizer of Swift's clang needs libraries of the Swift toolchain.
 TEST_SWIFT_LIB := $(wildcard $(dir $(CLANG))../lib/swift/linux)
@@ -75,9 +76,8 @@ TEST_SWIFT_LIB := $(wildcard $(dir $(CLANG))../lib/swift/linux)
 TEST_WRAPS := --wrap=malloc --wrap=calloc --wrap=realloc --wrap=free
 TEST_LDFLAGS := -pthread $(if $(findstring clang,$(CC)),-fuse-ld=bfd) $(TEST_WRAPS:%=-Wl$(comma)%) \
 	$(if $(and $(findstring clang,$(CC)),$(findstring thread,$(SAN)),$(TEST_SWIFT_LIB)),-L$(TEST_SWIFT_LIB) -ldispatch -lBlocksRuntime -Wl$(comma)-rpath$(comma)$(TEST_SWIFT_LIB))
-TEST_SOURCES := $(wildcard Tests/CRunLoopCoreTests/*_test.c)
-TEST_PROGRAMS := $(TEST_SOURCES:Tests/CRunLoopCoreTests/%.c=$(TEST_BUILD)/%)
-TEST_HEADERS := $(wildcard Tests/CRunLoopCoreTests/*.h)
+TEST_PROGRAMS := $(patsubst %.c,$(TEST_BUILD)/%,$(notdir $(wildcard $(TEST_FOLDERS:%=%/*_test.c))))
+TEST_HEADERS := $(wildcard $(TEST_FOLDERS:%=%/*.h))
 TEST_OBJECTS := $(CORE_SOURCES:Sources/%.c=$(TEST_BUILD)/core/%.o) $(TEST_BUILD)/harness.o
 
 $(TEST_BUILD)/core/%.o: Sources/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
@@ -88,7 +88,8 @@ $(TEST_BUILD)/harness.o: Tests/CRunLoopCoreTests/harness.c Tests/CRunLoopCoreTes
 	@mkdir -p $(@D)
 	@$(CC) $(TEST_FLAGS) -c $< -o $@
 
-$(TEST_BUILD)/%_test: Tests/CRunLoopCoreTests/%_test.c $(TEST_OBJECTS) $(TEST_HEADERS)
+vpath %_test.c $(TEST_FOLDERS)
+$(TEST_BUILD)/%_test: %_test.c $(TEST_OBJECTS) $(TEST_HEADERS)
 ifneq ($(STATIC),)
 	@# In two steps, so that allocations of the C library itself are not counted.
 	@$(CC) $(TEST_FLAGS) -c $< -o $@.o && ld -r $(TEST_WRAPS) $@.o $(TEST_OBJECTS) -o $@.whole.o && $(CC) -static $@.whole.o -pthread -o $@
@@ -126,7 +127,7 @@ RACE_OBJECTS := $(filter-out %/post_queue.o,$(TEST_OBJECTS))
 .PHONY: core-test-race
 core-test-race: $(RACE_OBJECTS)
 	@$(CC) $(filter-out -Werror,$(TEST_FLAGS)) -w -D__ATOMIC_SEQ_CST=0 Sources/CRunLoop/post_queue.c \
-		Tests/CRunLoopCoreTests/post_queue_test.c $(RACE_OBJECTS) $(TEST_LDFLAGS) -o $(TEST_BUILD)/race
+		Tests/CRunLoopTests/post_queue_test.c $(RACE_OBJECTS) $(TEST_LDFLAGS) -o $(TEST_BUILD)/race
 	@TSAN_OPTIONS=halt_on_error=1 timeout -k 5 $(TEST_SECONDS) $(TEST_BUILD)/race </dev/null >$(TEST_BUILD)/race.log 2>&1; \
 	grep -q 'ThreadSanitizer: data race' $(TEST_BUILD)/race.log && echo "ok   a planted race is found" || \
 		{ cat $(TEST_BUILD)/race.log; echo "FAIL a planted race is not found"; exit 1; }

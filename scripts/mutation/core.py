@@ -27,8 +27,9 @@ WRAPS = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free"
 class Core:
     """A copy of the core and its tests, with objects of two kinds: plain, and for the scheduler."""
 
-    FOLDERS = ["include", "Sources/CRunLoopCore", "Sources/CRunLoop", "Tests/CRunLoopCoreTests", "Tests/Scheduled"]
-    PLAIN = STRICT + ["-ITests/CRunLoopCoreTests", "-g", "-O0"]
+    TESTS = ["Tests/CRunLoopCoreTests", "Tests/CRunLoopTests"]
+    FOLDERS = ["include", "Sources/CRunLoopCore", "Sources/CRunLoop", *TESTS, "Tests/Scheduled"]
+    PLAIN = STRICT + [f"-I{folder}" for folder in TESTS] + ["-g", "-O0"]
     SCHEDULED = STRICT + ["-ITests/Scheduled", "-g", "-O1"]
     RUNTIME = ["scheduler.c", "memory.c", "fake_kernel.c"]
 
@@ -38,7 +39,7 @@ class Core:
         copy_tree(tree, self.FOLDERS)
         self.needs, self.limits = {}, {}
         core = self.below("Sources/CRunLoopCore") + self.below("Sources/CRunLoop")
-        tests = [f"Tests/CRunLoopCoreTests/{name}" for name in self.names("Tests/CRunLoopCoreTests")]
+        tests = [path for folder in self.TESTS for path in self.below(folder)]
         scheduled = [f"Tests/Scheduled/{name}" for name in self.names("Tests/Scheduled")]
         self.core, self.tests = core, tests
         self.objects = [(path, "plain") for path in core + tests]
