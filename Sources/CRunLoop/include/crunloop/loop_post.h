@@ -21,10 +21,17 @@
  *     free(job);
  * }
  *
- * // Any thread may call this. static int post_number(rlc_loop *loop, int *total, int number) { job *job =
- * malloc(sizeof *job); if (job == NULL) return -1; *job = (struct job){.total = total, .number = number, .node.post_fn
- * = add_number}; int status = rlc_loop_post(loop, &job->node); if (status < 0) free(job); // refused: the caller still
- * owns the node return status; }
+ * // Any thread may call this.
+ * static int post_number(rlc_loop *loop, int *total, int number) {
+ *     job *job = malloc(sizeof *job);
+ *     if (job == NULL)
+ *         return -1;
+ *     *job = (struct job){.total = total, .number = number, .node.post_fn = add_number};
+ *     int status = rlc_loop_post(loop, &job->node);
+ *     if (status < 0)
+ *         free(job); // refused: the caller still owns the node
+ *     return status;
+ * }
  *
  * int main(void) {
  *     rlc_loop *loop;
