@@ -20,8 +20,8 @@ package struct ModePointer: Hashable {
   }
 }
 
-/// Everything that a mode holds. It lives as long as the loop, whose lock guards it, except for what a part says is read
-/// without the lock.
+/// Everything that a mode holds. It lives as long as the loop, whose lock guards it, except for what a part says is
+/// read without the lock.
 private struct ModeState: ~Copyable {
   /// The number of the mode's runs on the stack of the loop's thread, plus 1 if the mode is hosted. It is the first
   /// field, because ThreadSanitizer takes a change of any field for a change of the first one, too: this one is
