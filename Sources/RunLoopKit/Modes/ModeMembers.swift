@@ -19,6 +19,7 @@ extension ModePointer {
   /// Removes the item. Returns false if it is no member. The caller retains the item: its last reference must not go
   /// under the lock.
   @discardableResult
+  @inline(__always)
   func leave(_ item: RunLoop.Item, on loop: RunLoop) -> Bool {
     guard let token = item.unlink(self, of: loop) else { return false }
     unregister(item, token: token, on: loop)
