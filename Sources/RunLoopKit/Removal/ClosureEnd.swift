@@ -15,7 +15,7 @@ extension RunLoop {
     let call = FinalCall { item.releaseBody() }
     if let onlyLoop = item.onlyLoop, ThreadRecord.existing?.loop?.serial != onlyLoop {
       if let owner { owner.callouts.handOver(call, of: id, on: owner) }
-      return call.forget()
+      return
     }
     for loop in LeftInCallout.loops(of: id) { loop.callouts.announce(call, after: id, on: loop) }
     call.endAwaited()

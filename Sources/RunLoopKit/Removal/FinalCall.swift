@@ -3,16 +3,14 @@ internal import Synchronization
 /// An action that is called once, when no callout of an item runs any more.
 final class FinalCall: @unchecked Sendable {
   private let action: @Sendable () -> Void
-  /// How many loops have the item's callout on their stacks, plus 1 while a thread still queries the loops.
+  /// How many loops have the item's callout on their stacks, plus 1 while a thread still queries the loops. A loop to
+  /// which the call is handed over takes the place of the query.
   private let awaited = Atomic<Int>(1)
 
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
   /// Makes the call wait for one callout more.
   func addAwaited() { awaited.add(1, ordering: .relaxed) }
-
-  /// Ends the query without making the call: the loop's thread makes it, or nobody does.
-  func forget() { awaited.subtract(1, ordering: .acquiringAndReleasing) }
 
   /// One of the callouts has ended, or the query has. The last to end makes the call.
   func endAwaited() {
@@ -28,6 +26,7 @@ extension CalloutRecord {
     guard loop.isInThisProcess else { return }
     let isAwaited = loop.lock.withLock {
       guard isOnStack(item, of: loop) else { return false }
+      call.addAwaited()
       note(call, item, on: loop)
       return true
     }
@@ -39,8 +38,8 @@ extension CalloutRecord {
     makeFinalCalls(on: loop, only: call)
   }
 
-  /// Lets the loop's thread make the call, after its next callout or at the end of the loop. Does nothing if the loop
-  /// has ended.
+  /// Lets the loop's thread make the call, after its next callout or at the end of the loop. The caller does not end
+  /// the call. If the loop has ended, nobody makes it.
   func handOver(_ call: FinalCall, of item: ObjectIdentifier, on loop: RunLoop) {
     guard loop.isInThisProcess else { return }
     loop.lock.withLock {
@@ -52,7 +51,6 @@ extension CalloutRecord {
 
   private func note(_ call: FinalCall, _ item: ObjectIdentifier, on loop: RunLoop) {
     loop.state.callouts.awaited.append(AwaitedCallout(item: item, call: call))
-    call.addAwaited()
   }
 
   /// Makes the calls whose callouts are over. `only`: makes just this one, since the loop's thread makes the others.

@@ -91,6 +91,44 @@ func removalFinalEnd() {
   removalEnd()
 }
 
+nonisolated(unsafe) private var other: RunLoop.Source!
+
+nonisolated(unsafe) private var remover: pthread_t = 0
+
+/// What the closure of an item holds that belongs to the loop.
+private final class Owned: Sendable {
+  deinit {
+    expect(pthread_self() != remover, "another thread has released what belongs to the loop")
+    calls.add(1, ordering: .relaxed)
+  }
+}
+
+@_cdecl("kit_handed_over_begin")
+func handedOverBegin() {
+  calls.store(0, ordering: .relaxed)
+  let owned = Owned()
+  other = RunLoop.Source { _ in }
+  source = RunLoop.Source(order: 0, hooks: RunLoop.Source.Hooks(), onlyLoop: host) { _ in
+    withExtendedLifetime(owned) {}
+  }
+  for item in [source!, other!] { try! host.add(item) }
+}
+
+@_cdecl("kit_handed_over_thread")
+func handedOverThread(_ thread: UInt32) {
+  guard thread == 1 else { return host.callouts.callOutNested(other, on: host) {} }
+  remover = pthread_self()
+  source.invalidate()
+}
+
+@_cdecl("kit_handed_over_end")
+func handedOverEnd() {
+  remover = 0
+  other.invalidate()
+  removalEnd()
+  expect(calls.load(ordering: .relaxed) == 1, "the closure was not released once")
+}
+
 // MARK: Adding against invalidation
 
 @_cdecl("kit_adding_begin")

@@ -9,6 +9,7 @@ void kit_install(const rlc_kernel *table);
 void kit_lock_begin(void), kit_lock_thread(unsigned self);
 void kit_removal_begin(void), kit_removal_end(void), kit_removal_wait_thread(unsigned self);
 void kit_removal_final_thread(unsigned self), kit_removal_final_end(void);
+void kit_handed_over_begin(void), kit_handed_over_thread(unsigned self), kit_handed_over_end(void);
 void kit_adding_begin(void), kit_adding_thread(unsigned self), kit_adding_end(void);
 void kit_owning_begin(void), kit_owning_thread(unsigned self), kit_owning_end(void);
 void kit_host_thread(unsigned self), kit_nested_thread(unsigned self), kit_stop_nested_thread(unsigned self);
@@ -22,6 +23,7 @@ static const scenario scenarios[] = {
     {"lock", 3, kit_lock_begin, kit_lock_thread, NULL, 3000},
     {"removal_wait", 2, kit_removal_begin, kit_removal_wait_thread, kit_removal_end, 3000},
     {"removal_final", 2, kit_removal_begin, kit_removal_final_thread, kit_removal_final_end, 3000},
+    {"removal_handed_over", 2, kit_handed_over_begin, kit_handed_over_thread, kit_handed_over_end, 3000},
     {"adding", 2, kit_adding_begin, kit_adding_thread, kit_adding_end, 3000},
     {"adding_owned", 2, kit_owning_begin, kit_owning_thread, kit_owning_end, 3000},
     {"stop_word", 2, kit_stop_word_begin, kit_stop_word_thread, kit_stop_word_end, 3000},
