@@ -27,7 +27,7 @@ extension RunLoop {
     lock.withLock {
       let modes = item.withLinks { links in links.compactMap { $0.loop === self ? $0.mode : nil } }
       for mode in modes {
-        if item.isBackground { mode.counts.insertInBackground(item) } else { mode.counts.removeFromBackground(item) }
+        if item.isBackground { mode.counts.moveToBackground(item) } else { mode.counts.moveToForeground(item) }
       }
     }
   }

@@ -11,7 +11,7 @@ struct ModeCounts: ~Copyable {
   /// The number of descriptors for which the kernel may report an event. Read without the lock.
   private let watched = Atomic<Int>(0)
   /// The number of members that keep the mode from being finished, which connections and background members do not.
-  /// Read without the lock. While a background member enters or leaves, it is one too large for a moment.
+  /// Read without the lock.
   private let keeping = Atomic<Int>(0)
 
   /// The number of members that are no timers, signalled sources or observers.
@@ -38,31 +38,47 @@ struct ModeCounts: ~Copyable {
   /// firing timer is still a member.
   var hasNoItems: Bool { keeping.load(ordering: .relaxed) == 0 }
 
-  /// Counts timers that enter or leave. - Parameter change: 1 or -1, as for the other kinds.
+  /// Counts a timer that enters or leaves. - Parameter change: 1 or -1, as for the other kinds.
   @inline(__always)
-  mutating func addTimer(_ change: Int) {
+  mutating func addTimer(_ timer: RunLoop.Item, _ change: Int) {
     timerCount += Int32(truncatingIfNeeded: change)
-    add(watched: 0, keeping: change)
+    addMember(timer, change)
   }
 
   @inline(__always)
-  func addSource(_ change: Int) { add(watched: 0, keeping: change) }
+  mutating func addSource(_ source: RunLoop.Item, _ change: Int) { addMember(source, change) }
 
   @inline(__always)
-  mutating func addDescriptor(_ change: Int) {
+  mutating func addDescriptor(_ item: RunLoop.Item, _ change: Int) {
     portCount += Int32(truncatingIfNeeded: change)
-    add(watched: change, keeping: change)
+    add(watched: change, keeping: 0)
+    addMember(item, change)
   }
 
-  mutating func addPort(_ change: Int) {
+  mutating func addPort(_ port: RunLoop.Item, _ change: Int) {
     portCount += Int32(truncatingIfNeeded: change)
-    add(watched: 0, keeping: change)
+    addMember(port, change)
   }
 
   mutating func addConnection(_ change: Int) {
     portCount += Int32(truncatingIfNeeded: change)
     connectionCount += Int32(truncatingIfNeeded: change)
     add(watched: change, keeping: 0)
+  }
+
+  /// Counts a member that enters or leaves. A background member does not change `keeping`, not even for a moment: a run
+  /// that read it then would sleep in an empty mode.
+  @inline(__always)
+  private mutating func addMember(_ item: RunLoop.Item, _ change: Int) {
+    let isBackground = change > 0 ? item.isBackground : background.count > 0
+    if isBackground, addBackground(item, change) { return }
+    add(watched: 0, keeping: change)
+  }
+
+  /// Returns false if the item is not in the background.
+  @inline(never)
+  private mutating func addBackground(_ item: RunLoop.Item, _ change: Int) -> Bool {
+    change > 0 ? background.insert(item) : background.remove(item)
   }
 
   /// Called under the loop's lock, so no other thread changes a count between the load and the store.
@@ -72,13 +88,13 @@ struct ModeCounts: ~Copyable {
     if other != 0 { keeping.store(keeping.load(ordering: .relaxed) + other, ordering: .releasing) }
   }
 
-  @inline(never)
-  mutating func insertInBackground(_ item: RunLoop.Item) {
+  /// Moves a member to the background.
+  mutating func moveToBackground(_ item: RunLoop.Item) {
     if background.insert(item) { add(watched: 0, keeping: -1) }
   }
 
-  @inline(never)
-  mutating func removeFromBackground(_ item: RunLoop.Item) {
+  /// Moves a member out of the background.
+  mutating func moveToForeground(_ item: RunLoop.Item) {
     if background.remove(item) { add(watched: 0, keeping: 1) }
   }
 }

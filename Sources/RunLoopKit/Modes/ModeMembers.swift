@@ -11,9 +11,7 @@ extension ModePointer {
       if !counts.needDescriptors { loop.mayHaveIdled(self) }
       throw error
     }
-    guard token != nil else { return false }
-    if item.isBackground { counts.insertInBackground(item) }
-    return true
+    return token != nil
   }
 
   /// Removes the item. Returns false if it is no member. The caller retains the item: its last reference must not go
@@ -62,7 +60,7 @@ extension ModePointer {
       // Proof: `Item.Kind`.
       let source = unsafeDowncast(item, to: RunLoop.Source.self)
       sources.insert(source, stamp: stamp)
-      counts.addSource(1)
+      counts.addSource(source, 1)
       return stamp
     case .observer:
       let stamp = loop.nextStamp()
@@ -81,7 +79,7 @@ extension ModePointer {
     if !counts.hasWatched { giveTimersTheirPlace(on: loop) }
     // The set was there, or was made above.
     let token = try ports.set!.insert(port.registration, port)
-    if port.kind == .connection { counts.addConnection(1) } else { counts.addDescriptor(1) }
+    if port.kind == .connection { counts.addConnection(1) } else { counts.addDescriptor(port, 1) }
     return token
   }
 
@@ -124,7 +122,7 @@ extension ModePointer {
   /// Arms the timer, unless its callout runs: then the end of the callout arms it.
   private func register(_ timer: RunLoop.Timer, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
     let token = try timers.insert(timer, watchedBy: ports.set, on: loop)
-    counts.addTimer(1)
+    counts.addTimer(timer, 1)
     let tolerance = loop.defaultTolerance
     if tolerance > 0, !timer.hasOwnTolerance, timer.schedule.tolerance == 0 {
       timer.schedule.setTolerance(tolerance, interval: timer.intervalNanoseconds)
@@ -140,30 +138,29 @@ extension ModePointer {
     try makePortSet(on: loop)
     let membership = PortMembership(port, loop, self)
     messages.insert(membership)
-    counts.addPort(1)
+    counts.addPort(port, 1)
     if port.mailbox.join(membership), messages.mark(membership), loop.runs(in: self) { loop.kick() }
     return loop.nextStamp()
   }
 
   /// Removes the item from the mode's tables.
   func unregister(_ item: RunLoop.Item, token: UInt64, on loop: RunLoop) {
-    if counts.background.count > 0 { counts.removeFromBackground(item) }
     switch item.kind {
     case .portSource, .descriptorSource, .eventSource, .connection:
       // The set was made when the item was registered, and stays while the mode has such items.
       if !ports.set!.remove(item, token: token) { noteUnwatched(nil, on: loop) }
       if ports.set!.hasUnwatched { loop.kick() }
       forgetUnwatched(item)
-      if item.kind == .connection { counts.addConnection(-1) } else { counts.addDescriptor(-1) }
+      if item.kind == .connection { counts.addConnection(-1) } else { counts.addDescriptor(item, -1) }
       if let descriptors = item.descriptors { unregister(descriptors, on: loop) }
     // Proof of the casts: `Item.Kind`.
     case .timer:
       timers.remove(unsafeDowncast(item, to: RunLoop.Timer.self), token: token)
-      counts.addTimer(-1)
+      counts.addTimer(item, -1)
       armTimers(on: loop)
     case .port: unregister(unsafeDowncast(item, to: RunLoop.Port.self))
     case .source:
-      if sources.remove(stamp: token) { counts.addSource(-1) }
+      if sources.remove(stamp: token) { counts.addSource(item, -1) }
       return
     case .observer: return observers.remove(unsafeDowncast(item, to: RunLoop.Observer.self))
     }
@@ -181,6 +178,6 @@ extension ModePointer {
   private func unregister(_ port: RunLoop.Port) {
     guard let membership = port.mailbox.leave(self) else { return }
     messages.remove(membership)
-    counts.addPort(-1)
+    counts.addPort(port, -1)
   }
 }

@@ -166,6 +166,42 @@ func owningEnd() {
   close(ends[1])
 }
 
+// MARK: Background members
+
+nonisolated(unsafe) private var background: [RunLoop.Item] = []
+nonisolated(unsafe) private var emptyMode: ModePointer!
+
+@_cdecl("kit_background_begin")
+func backgroundBegin() {
+  expect(pipe(&ends) == 0, "no pipe")
+  background = [
+    RunLoop.Source { _ in }, RunLoop.Timer(rearmable: .distantFuture) { _ in }, RunLoop.Port { _, _ in },
+    try! RunLoop.FileDescriptorSource(fileDescriptor: ends[0], interest: .readable) { _, _ in },
+  ]
+  for item in background { item.keepsRunning = false }
+  emptyMode = host.lock.withLock { host.state.makeMode("background") }
+}
+
+/// The loop's thread looks whether its run is finished, as items enter and leave that do not count.
+@_cdecl("kit_background_thread")
+func backgroundThread(_ thread: UInt32) {
+  guard thread == 1 else {
+    for _ in background { expect(!emptyMode.counts.hasKeeping, "a background member keeps the run going") }
+    return
+  }
+  for item in background {
+    _ = try! host.add(item, to: "background")
+    host.remove(item, from: "background")
+  }
+}
+
+@_cdecl("kit_background_end")
+func backgroundEnd() {
+  expect(host.isEmpty(in: "background"), "the mode is not empty")
+  background = []
+  for end in ends { close(end) }
+}
+
 // MARK: The stop word
 
 private final class StopWord: Sendable { let stops = Stops() }

@@ -10,6 +10,7 @@ void kit_lock_begin(void), kit_lock_thread(unsigned self);
 void kit_removal_begin(void), kit_removal_end(void), kit_removal_wait_thread(unsigned self);
 void kit_removal_final_thread(unsigned self), kit_removal_final_end(void);
 void kit_handed_over_begin(void), kit_handed_over_thread(unsigned self), kit_handed_over_end(void);
+void kit_background_begin(void), kit_background_thread(unsigned self), kit_background_end(void);
 void kit_adding_begin(void), kit_adding_thread(unsigned self), kit_adding_end(void);
 void kit_owning_begin(void), kit_owning_thread(unsigned self), kit_owning_end(void);
 void kit_host_thread(unsigned self), kit_nested_thread(unsigned self), kit_stop_nested_thread(unsigned self);
@@ -26,6 +27,7 @@ static const scenario scenarios[] = {
     {"removal_handed_over", 2, kit_handed_over_begin, kit_handed_over_thread, kit_handed_over_end, 3000},
     {"adding", 2, kit_adding_begin, kit_adding_thread, kit_adding_end, 3000},
     {"adding_owned", 2, kit_owning_begin, kit_owning_thread, kit_owning_end, 3000},
+    {"background", 2, kit_background_begin, kit_background_thread, kit_background_end, 3000},
     {"stop_word", 2, kit_stop_word_begin, kit_stop_word_thread, kit_stop_word_end, 3000},
     {"wake_word", 2, kit_wake_word_begin, kit_wake_word_thread, kit_wake_word_end, 3000},
     {"stop", 3, kit_run_begin, kit_stop_thread, NULL, 1500},
