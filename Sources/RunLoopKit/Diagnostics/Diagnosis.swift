@@ -18,9 +18,11 @@ package enum Diagnosis {
   /// Reports a warning. With no lock held.
   package static func warn(_ text: String) { report(.warning, text) }
 
-  /// As `warn`, for a caller that holds a lock or may hold one. Another thread calls the handler.
+  /// As `warn`, for a caller that holds a lock or may hold one. Another thread calls the handler. A handler that is
+  /// installed during this call does not get the text.
   package static func warnLocked(_ text: String) {
-    guard settings.reports(.warning), settings.hasHandler else { return report(.warning, text) }
+    guard settings.reports(.warning) else { return }
+    guard settings.hasHandler else { return StandardError.write(line(text)) }
     guard settings.append(text) else { return }  // the delivering thread takes it
     if !startDelivering() { while let text = settings.takePending() { StandardError.write(line(text)) } }
   }

@@ -202,6 +202,27 @@ func backgroundEnd() {
   for end in ends { close(end) }
 }
 
+// MARK: A warning under a lock
+
+@_cdecl("kit_warning_begin")
+func warningBegin() {
+  calls.store(0, ordering: .relaxed)
+  RunLoop.diagnostics = RunLoop.Diagnostics()
+}
+
+/// A handler that is installed meanwhile is not called by the thread that warns.
+@_cdecl("kit_warning_thread")
+func warningThread(_ thread: UInt32) {
+  guard thread == 1 else { return Diagnosis.warnLocked("of a scenario") }
+  RunLoop.diagnostics.handler = { _, _ in calls.add(1, ordering: .relaxed) }
+}
+
+@_cdecl("kit_warning_end")
+func warningEnd() {
+  expect(calls.load(ordering: .relaxed) == 0, "a handler was called while a lock may be held")
+  RunLoop.diagnostics = RunLoop.Diagnostics()
+}
+
 // MARK: The stop word
 
 private final class StopWord: Sendable { let stops = Stops() }

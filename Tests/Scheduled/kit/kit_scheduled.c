@@ -2,6 +2,8 @@
 #include "scheduler.h"
 
 #include <crunloop/kernel.h>
+#include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +13,7 @@ void kit_removal_begin(void), kit_removal_end(void), kit_removal_wait_thread(uns
 void kit_removal_final_thread(unsigned self), kit_removal_final_end(void);
 void kit_handed_over_begin(void), kit_handed_over_thread(unsigned self), kit_handed_over_end(void);
 void kit_background_begin(void), kit_background_thread(unsigned self), kit_background_end(void);
+void kit_warning_begin(void), kit_warning_thread(unsigned self), kit_warning_end(void);
 void kit_adding_begin(void), kit_adding_thread(unsigned self), kit_adding_end(void);
 void kit_owning_begin(void), kit_owning_thread(unsigned self), kit_owning_end(void);
 void kit_host_thread(unsigned self), kit_nested_thread(unsigned self), kit_stop_nested_thread(unsigned self);
@@ -20,6 +23,39 @@ void kit_wake_word_begin(void), kit_wake_word_thread(unsigned self), kit_wake_wo
 void kit_run_begin(void), kit_stop_thread(unsigned self), kit_perform_thread(unsigned self);
 void kit_perform_and_wait_thread(unsigned self), kit_executor_thread(unsigned self);
 
+/* ---- a warning under a lock ---- */
+
+static bool warns;
+static unsigned lines;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument);
+/** The thread that delivers warnings takes no turns: it is refused, and the warning is written instead. */
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+    return warns && attributes != NULL ? EAGAIN : __real_pthread_create(thread, attributes, body, argument);
+}
+
+int __real_rlc_descriptor_write(int fd, const void *bytes, size_t length);
+int __wrap_rlc_descriptor_write(int fd, const void *bytes, size_t length);
+int __wrap_rlc_descriptor_write(int fd, const void *bytes, size_t length) {
+    if (!warns)
+        return __real_rlc_descriptor_write(fd, bytes, length);
+    lines++;
+    return 0;
+}
+
+static void warning_begin(void) {
+    warns = true;
+    lines = 0;
+    kit_warning_begin();
+}
+
+static void warning_end(void) {
+    warns = false;
+    kit_warning_end();
+    ASSERT(lines == 1);
+}
+
 static const scenario scenarios[] = {
     {"lock", 3, kit_lock_begin, kit_lock_thread, NULL, 3000},
     {"removal_wait", 2, kit_removal_begin, kit_removal_wait_thread, kit_removal_end, 3000},
@@ -28,6 +64,7 @@ static const scenario scenarios[] = {
     {"adding", 2, kit_adding_begin, kit_adding_thread, kit_adding_end, 3000},
     {"adding_owned", 2, kit_owning_begin, kit_owning_thread, kit_owning_end, 3000},
     {"background", 2, kit_background_begin, kit_background_thread, kit_background_end, 3000},
+    {"warning", 2, warning_begin, kit_warning_thread, warning_end, 3000},
     {"stop_word", 2, kit_stop_word_begin, kit_stop_word_thread, kit_stop_word_end, 3000},
     {"wake_word", 2, kit_wake_word_begin, kit_wake_word_thread, kit_wake_word_end, 3000},
     {"stop", 3, kit_run_begin, kit_stop_thread, NULL, 1500},
