@@ -28,7 +28,7 @@ extension RunLoop {
     if item.kind == .port, change.isAny { try checkConnections(of: unsafeDowncast(item, to: Port.self), change, mode) }
     if item.kind == .eventSource, change.isAny { unsafeDowncast(item, to: EventSource.self).hasEntered() }
     // If another thread invalidated the item meanwhile, it may have missed this membership.
-    if item.isInvalidated { detach(item) }
+    if item.isInvalidated { detachLate(item) }
     if change.isAny { return true }
     explainIgnored(item, mode)
     return false
@@ -144,6 +144,7 @@ extension RunLoop.Item {
       for mode in loop.state.makeCommonModes() where try mode.insert(self, on: loop) { entered.append(mode) }
     } catch {
       for mode in entered { mode.leave(self, on: loop) }
+      if !entered.isEmpty { loop.kick() }  // a run may have counted the item
       if isNew { loop.state.commonItems.remove(self, from: loop) }
       throw error
     }

@@ -12,7 +12,7 @@ extension RunLoop {
     for item in scheduled {
       item.doubtReadiness(outside: self)
       item.hooks?.entered(mode, of: self)
-      if item.isInvalidated { detach(item) }  // an invalidation meanwhile may have missed this membership
+      if item.isInvalidated { detachLate(item) }  // an invalidation meanwhile may have missed this membership
     }
     // Last, since the handler of `diagnostics` may leave by an exception.
     for (item, error) in refused {

@@ -16,6 +16,14 @@ extension RunLoop {
     }
   }
 
+  /// Removes an item that was invalidated while it entered its modes. A run may have counted it when the invalidating
+  /// thread woke the loop, so this causes another pass, which finds an empty mode finished.
+  @inline(never)
+  func detachLate(_ item: Item) {
+    detach(item)
+    kick()
+  }
+
   private func detachFromAll(_ item: Item) -> [Mode] {
     let links = item.unlinkAll(of: self)
     links.forEach { link in

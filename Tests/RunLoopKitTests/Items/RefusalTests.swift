@@ -172,6 +172,39 @@ final class RefusalTests: XCTestCase {
     }
   }
 
+  /// The item was a member of the default mode until another common mode refused it. A run that has counted it ends.
+  func test_RLK_ADD_4_aRunDoesNotSleepForAnItemThatIsRefused() {
+    onThread {
+      let (loop, isIn, mayGoOn, isOver) = (RunLoop.current, Gate(), Gate(), Gate())
+      let (counter, refused, keeper) = (EventCounter(), EventCounter(), RunLoop.Source { _ in })
+      let port = try PortSourceFactory.make(counter) {
+        isIn.open()
+        mayGoOn.wait()
+      }
+      port.keepsRunning = false
+      try loop.add(keeper)
+      try loop.add(port)
+      loop.addCommonMode("ADD_4")
+      counter.add()
+      let adding = TestThread {
+        isIn.wait()
+        keeper.invalidate()
+        CountingKernel.script.create = {
+          mayGoOn.open()
+          yieldUntil(loop.isWaiting)
+          return -EMFILE
+        }
+        XCTAssertEqual(thrown { try loop.add(PortSourceFactory.make(refused) {}, to: .common) }, .system(EMFILE))
+        let hasEnded = isOver.wait(atMost: 50)
+        XCTAssertTrue(hasEnded)
+        if !hasEnded { loop.wakeUp() }
+      }
+      XCTAssertEqual(try loop.run(), .finished)
+      isOver.open()
+      adding.join()
+    }
+  }
+
   /// Other code closes the loop's own descriptor, or puts another file there, and there is none for a new one: the run
   /// says so, at once.
   func test_RLK_RUN_9_aWaitThatFailsForGoodIsAnError() {

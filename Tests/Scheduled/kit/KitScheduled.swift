@@ -428,6 +428,35 @@ func stopBehindOneThread(_ thread: UInt32) {
   loop.stop()
 }
 
+/// The run may have counted an item that was invalid as it entered when the wake came that should have ended the run.
+@_cdecl("kit_adding_woken_thread")
+func addingWokenThread(_ thread: UInt32) {
+  guard thread > 0 else { return runUntilFinished() }
+  let loop = runningLoop()
+  if thread == 1 {
+    _ = try? loop.add(other)
+  } else {
+    other.invalidate()
+    source.invalidate()
+    loop.wakeUp()
+  }
+}
+
+@_cdecl("kit_adding_woken_begin")
+func addingWokenBegin() {
+  runBegin()
+  other = RunLoop.Source { _ in }
+}
+
+private func runUntilFinished() {
+  let loop = ownLoop()
+  source = RunLoop.Source { _ in }
+  try! loop.add(source)
+  running = loop
+  begun.store(true, ordering: .sequentiallyConsistent)
+  expect((try? loop.run()) == .finished, "the run was not finished")
+}
+
 // MARK: An executor that two threads ask for
 
 /// One of them makes it, and the other one may have its job there before it is a member of the loop.

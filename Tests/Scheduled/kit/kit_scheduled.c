@@ -14,6 +14,7 @@ void kit_removal_final_thread(unsigned self), kit_removal_final_end(void);
 void kit_handed_over_begin(void), kit_handed_over_thread(unsigned self), kit_handed_over_end(void);
 void kit_background_begin(void), kit_background_thread(unsigned self), kit_background_end(void);
 void kit_warning_begin(void), kit_warning_thread(unsigned self), kit_warning_end(void);
+void kit_adding_woken_begin(void), kit_adding_woken_thread(unsigned self);
 void kit_adding_begin(void), kit_adding_thread(unsigned self), kit_adding_end(void);
 void kit_owning_begin(void), kit_owning_thread(unsigned self), kit_owning_end(void);
 void kit_host_thread(unsigned self), kit_nested_thread(unsigned self), kit_stop_nested_thread(unsigned self);
@@ -73,6 +74,7 @@ static const scenario scenarios[] = {
     {"nested", 3, kit_run_begin, kit_nested_thread, NULL, 1500},
     {"stop_nested", 2, kit_run_begin, kit_stop_nested_thread, NULL, 1500},
     {"stop_behind_one", 2, kit_run_begin, kit_stop_behind_one_thread, NULL, 1500},
+    {"adding_woken", 3, kit_adding_woken_begin, kit_adding_woken_thread, NULL, 1500},
     {"executor", 3, kit_run_begin, kit_executor_thread, NULL, 1500},
     {"host", 3, kit_run_begin, kit_host_thread, NULL, 1500},
 };
