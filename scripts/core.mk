@@ -191,7 +191,7 @@ $(KIT_BUILD)/kit_scheduled: $(KIT_OBJECTS) $(KIT_BUILD)/objects.stamp
 
 scheduled-kit-test: $(KIT_BUILD)/kit_scheduled
 	timeout -k 5 300 $<
-	SCHEDULED_WITHOUT_BARRIER=1 timeout -k 5 300 $< removal_wait removal_final removal_handed_over
+	SCHEDULED_WITHOUT_BARRIER=1 timeout -k 5 300 $< removal_wait removal_final removal_noted removal_handed_over
 
 FUZZ_SECONDS ?= 20
 

@@ -31,7 +31,6 @@ extension CalloutRecord {
       return true
     }
     guard isAwaited else { return }
-    attention.add(1, ordering: .sequentiallyConsistent)
     if loop.isCurrent { return }  // the callout encloses this call
     // The callout may have ended without noticing the attention.
     _ = ThreadCalls.barrier()
@@ -42,15 +41,13 @@ extension CalloutRecord {
   /// the call. If the loop has ended, nobody makes it.
   func handOver(_ call: FinalCall, of item: ObjectIdentifier, on loop: RunLoop) {
     guard loop.isInThisProcess else { return }
-    loop.lock.withLock {
-      guard !loop.hasEnded else { return }
-      note(call, item, on: loop)
-      attention.add(1, ordering: .sequentiallyConsistent)
-    }
+    loop.lock.withLock { if !loop.hasEnded { note(call, item, on: loop) } }
   }
 
+  /// Under the loop's lock, so that `attention` counts the call before the loop's thread takes it.
   private func note(_ call: FinalCall, _ item: ObjectIdentifier, on loop: RunLoop) {
     loop.state.callouts.awaited.append(AwaitedCallout(item: item, call: call))
+    attention.add(1, ordering: .sequentiallyConsistent)
   }
 
   /// Makes the calls whose callouts are over. `only`: makes just this one, since the loop's thread makes the others.

@@ -129,6 +129,36 @@ func handedOverEnd() {
   expect(calls.load(ordering: .relaxed) == 1, "the closure was not released once")
 }
 
+/// The callout of `other` lies inside of that of `source`: its end takes the final call, and only the other end wakes who waits.
+@_cdecl("kit_noted_begin")
+func notedBegin() {
+  removalBegin()
+  other = RunLoop.Source { _ in }
+  try! host.add(other)
+}
+
+@_cdecl("kit_noted_thread")
+func notedThread(_ thread: UInt32) {
+  switch thread {
+  case 0:
+    host.callouts.callOutNested(source, on: host) {
+      host.callouts.callOutNested(other, on: host) { yieldHere() }
+    }
+  case 1:
+    _ = host.callouts.wait(for: ObjectIdentifier(source), on: host, Deadline(nil))
+  default:
+    let call = FinalCall { calls.add(1, ordering: .relaxed) }
+    host.callouts.announce(call, after: ObjectIdentifier(other), on: host)
+    call.endAwaited()
+  }
+}
+
+@_cdecl("kit_noted_end")
+func notedEnd() {
+  for item in [source!, other!] { item.invalidate() }
+  removalFinalEnd()
+}
+
 // MARK: Adding against invalidation
 
 @_cdecl("kit_adding_begin")

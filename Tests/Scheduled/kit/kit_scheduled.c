@@ -11,6 +11,7 @@ void kit_install(const rlc_kernel *table);
 void kit_lock_begin(void), kit_lock_thread(unsigned self);
 void kit_removal_begin(void), kit_removal_end(void), kit_removal_wait_thread(unsigned self);
 void kit_removal_final_thread(unsigned self), kit_removal_final_end(void);
+void kit_noted_begin(void), kit_noted_thread(unsigned self), kit_noted_end(void);
 void kit_handed_over_begin(void), kit_handed_over_thread(unsigned self), kit_handed_over_end(void);
 void kit_background_begin(void), kit_background_thread(unsigned self), kit_background_end(void);
 void kit_warning_begin(void), kit_warning_thread(unsigned self), kit_warning_end(void);
@@ -61,6 +62,7 @@ static const scenario scenarios[] = {
     {"lock", 3, kit_lock_begin, kit_lock_thread, NULL, 3000},
     {"removal_wait", 2, kit_removal_begin, kit_removal_wait_thread, kit_removal_end, 3000},
     {"removal_final", 2, kit_removal_begin, kit_removal_final_thread, kit_removal_final_end, 3000},
+    {"removal_noted", 3, kit_noted_begin, kit_noted_thread, kit_noted_end, 3000},
     {"removal_handed_over", 2, kit_handed_over_begin, kit_handed_over_thread, kit_handed_over_end, 3000},
     {"adding", 2, kit_adding_begin, kit_adding_thread, kit_adding_end, 3000},
     {"adding_owned", 2, kit_owning_begin, kit_owning_thread, kit_owning_end, 3000},
