@@ -1,4 +1,5 @@
 import CTestSupport
+import Dispatch
 import Glibc
 import RunLoopKit
 import XCTest
@@ -222,7 +223,18 @@ func closeAndHold(_ descriptor: Int32) {
   close(place)
 }
 
+/// XCTest makes libdispatch wait for a moment, and libdispatch's own threads open what they need for that some time
+/// later: an epoll set, an eventfd, and a timerfd for each clock. Once both clocks have fired they have it all.
+private let dispatchHasItsDescriptors: Void = {
+  let (queue, fired) = (DispatchQueue.global(), DispatchSemaphore(value: 0))
+  queue.asyncAfter(deadline: .now() + .milliseconds(1)) { fired.signal() }
+  queue.asyncAfter(wallDeadline: .now() + .milliseconds(1)) { fired.signal() }
+  for _ in 0..<2 { fired.wait() }
+}()
+
+/// Counts the descriptors of the process. Two counts differ by what the test has opened between them.
 func openDescriptors() -> Int {
+  dispatchHasItsDescriptors
   guard let folder = opendir("/proc/self/fd") else { return -1 }
   defer { closedir(folder) }
   var count = 0
