@@ -91,6 +91,31 @@ static void test_rearmed_on_each_clock(void) {
     }
 }
 
+/* The first moment of a clock is a date, and long past. Another timer of the clock fires as well. */
+static void test_the_first_moment_of_each_clock(void) {
+    for (int clock = RLK_CLOCK_MONOTONIC; clock <= RLK_CLOCK_REALTIME; clock++) {
+        uint64_t limit = rlk_now(RLK_CLOCK_MONOTONIC) + UINT64_C(30000000000);
+        struct timer first = {.limit = 0}, later = {.limit = 0}, set = {.limit = 1};
+        rlk_item *items[] = {make(&first, (rlk_clock)clock, 0, 0),
+            make(&later, (rlk_clock)clock, rlk_now((rlk_clock)clock) + 1000000, 0),
+            make(&set, (rlk_clock)clock, RLK_TIME_FOREVER, RLK_TIME_FOREVER)};
+        CHECK_IS(rlk_loop_add(NULL, items[0], NULL), 1);
+        CHECK_IS(rlk_loop_add(NULL, items[1], NULL), 1);
+        CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, limit, false), RLK_RUN_FINISHED);
+        CHECK_IS(first.fired, 1);
+        CHECK_IS(first.dates[0], 0);
+        CHECK_IS(later.fired, 1);
+        CHECK_IS(rlk_loop_add(NULL, items[2], NULL), 1);
+        CHECK_IS(rlk_timer_set_fire_date(items[2], 0), 0);
+        CHECK_IS(rlk_loop_run_in_mode(NULL, NULL, limit, false), RLK_RUN_STOPPED);
+        CHECK_IS(set.fired, 1);
+        for (int i = 0; i < 3; i++) {
+            CHECK_IS(rlk_item_invalidate(items[i]), 0);
+            rlk_item_release(items[i]);
+        }
+    }
+}
+
 static void test_next_date(void) {
     uint64_t date = 0, soon = rlk_now(RLK_CLOCK_MONOTONIC) + 3600000000000;
     struct timer timer = {.limit = 0};
@@ -142,6 +167,7 @@ const model_test *model_timer_tests(void) {
         {"once on each clock", test_once_on_each_clock},
         {"repeating", test_repeating},
         {"rearmed on each clock", test_rearmed_on_each_clock},
+        {"the first moment of each clock", test_the_first_moment_of_each_clock},
         {"next date", test_next_date},
         {"RLK-C-2 bad timers", test_RLK_C_2_bad_timers},
         {NULL, NULL},

@@ -51,6 +51,21 @@ import class RunLoopKit.RunLoop
     }
   }
 
+  @Test func aSleepUntilTheFirstMomentOfAClockIsSoonOver() async throws {
+    try await VirtualTime.run { time in
+      let (loop, start, log) = (RunLoop.current, time.now, Log())
+      let task = Task(executorPreference: loop.executor) {
+        try await loop.clock.sleep(until: RunLoop.Instant(nanoseconds: 0))
+        try await loop.continuousClock.sleep(until: RunLoop.ContinuousInstant(nanoseconds: 0))
+        try await loop.wallClock.sleep(until: RunLoop.WallInstant(nanoseconds: 0))
+        log.append("over after \(start.duration(to: loop.clock.now))")
+      }
+      try loop.run(for: .seconds(1))
+      #expect(log.all == ["over after 0.0 seconds"])
+      task.cancel()
+    }
+  }
+
   @Test func test_RLK_SLEEP_1_tolerantSleepsShareAWake() async throws {
     try await VirtualTime.run { time in
       let (loop, start, log) = (RunLoop.current, time.now, Log())

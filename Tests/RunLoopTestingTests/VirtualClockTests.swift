@@ -85,6 +85,56 @@ import Testing
     }
   }
 
+  /// A clock's first moment is a date like any other, whether it is long past or the clock shows it. A mode that has a
+  /// descriptor sets its timerfd for it.
+  @Test(arguments: [VirtualTime.defaultStart, RunLoop.Instant(nanoseconds: 0)], [false, true])
+  func test_RLK_TIMER_4_theFirstMomentOfAClockIsADate(_ start: RunLoop.Instant, _ hasDescriptor: Bool) async throws {
+    try await Self.fireAtTheFirstMoment(of: RunLoop.Instant.self, start, hasDescriptor)
+    try await Self.fireAtTheFirstMoment(of: RunLoop.ContinuousInstant.self, start, hasDescriptor)
+    try await Self.fireAtTheFirstMoment(of: RunLoop.WallInstant.self, start, hasDescriptor)
+  }
+
+  private static func fireAtTheFirstMoment<Date: RunLoop.ClockInstant>(
+    of _: Date.Type, _ start: RunLoop.Instant, _ hasDescriptor: Bool
+  ) async throws {
+    try await VirtualTime.run(startingAt: start) { time in
+      if start.nanoseconds == 0 { time.setWallClock(to: RunLoop.WallInstant(nanoseconds: 0)) }
+      let (loop, descriptor) = (RunLoop.current, test_eventfd(0))
+      let source = try RunLoop.PortSource(fileDescriptor: descriptor) { _ in }
+      if hasDescriptor { try loop.add(source) }
+      func run(
+        _ seconds: Int, _ wanted: [String], _ make: (@escaping @Sendable (String) -> Void) -> [RunLoop.Timer]
+      ) throws {
+        let (log, began) = (Log(), time.now)
+        let timers = make { log.append("\($0) after \(began.duration(to: time.now))") }
+        for timer in timers { try loop.add(timer) }
+        try loop.run(for: .seconds(seconds))
+        #expect(log.all == wanted, "\(Date.clock) from \(start)")
+        for timer in timers { timer.invalidate() }
+      }
+      try run(1, ["first after 0.0 seconds", "later after 0.05 seconds"]) { note in
+        [
+          RunLoop.Timer(fireDate: Date(nanoseconds: 0)) { _ in note("first") },
+          RunLoop.Timer(fireDate: Date.now.advanced(by: .milliseconds(50))) { _ in note("later") },
+        ]
+      }
+      try run(8, ["repeating after 0.0 seconds", "repeating after 7.0 seconds"]) { note in
+        [RunLoop.Timer(fireDate: Date(nanoseconds: 0), interval: .seconds(7)) { _ in note("repeating") }]
+      }
+      try run(1, ["set after 0.0 seconds"]) { note in
+        let timer = RunLoop.Timer(rearmableOn: Date.clock) { _ in note("set") }
+        switch Date.clock {
+        case .suspending: timer.fireDate = RunLoop.Instant(nanoseconds: 0)
+        case .continuous: timer.continuousFireDate = RunLoop.ContinuousInstant(nanoseconds: 0)
+        case .wall: timer.wallFireDate = RunLoop.WallInstant(nanoseconds: 0)
+        }
+        return [timer]
+      }
+      source.invalidate()
+      close(descriptor)
+    }
+  }
+
   @Test func timeDoesNotGoBackAndDoesNotOverflow() async throws {
     try await VirtualTime.run { time in
       let (now, continuous, wall) = (time.now, RunLoop.ContinuousInstant.now, RunLoop.WallInstant.now)

@@ -10,9 +10,9 @@ struct ClockTimers {
   private var port: TimerPort?
   /// The timerfd's token in the mode's port set; 0: the set does not watch it yet.
   private var token: UInt64 = 0
-  /// The date whose expiry a pass has taken; 0: none. Until the pass collects the due timers, the timerfd is not armed
-  /// for that date again.
-  private var taken: UInt64 = 0
+  /// The date whose expiry a pass has taken; nil: none, since 0 is a date like any other. Until the pass collects the
+  /// due timers, the timerfd is not armed for that date again.
+  private var taken: UInt64?
   // A number and not the enum: an optional `ClockTimers` then shows nil in the heap's pointer, which is read anyway.
   private let clockNumber: UInt8
 
@@ -172,5 +172,5 @@ struct ClockTimers {
   }
 
   @inline(__always)
-  mutating func forgetExpiry() { taken = 0 }
+  mutating func forgetExpiry() { taken = nil }
 }
