@@ -91,6 +91,22 @@ import Testing
     }
   }
 
+  @Test func aRunAndASleepMayBeginAtTheFirstMomentOfTheClock() async throws {
+    try await VirtualTime.run(startingAt: RunLoop.Instant(nanoseconds: 0)) { time in
+      let loop = RunLoop.current
+      loop.collectsStatistics = true
+      try loop.add(RunLoop.Timer(after: .seconds(10)) { _ in })
+      let other = time.start {
+        time.advance(by: .seconds(4))
+        let statistics = loop.statistics
+        #expect(statistics.runTime == .seconds(4) && statistics.sleepTime == .seconds(4))
+      }
+      #expect(try loop.run() == .finished)
+      #expect(loop.statistics.runTime == .seconds(10) && loop.statistics.sleepTime == .seconds(10))
+      other.join()
+    }
+  }
+
   @Test func tolerancesSaveWakes() async throws {
     try await VirtualTime.run { time in
       let loop = RunLoop.current

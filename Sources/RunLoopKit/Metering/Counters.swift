@@ -22,12 +22,12 @@ struct Counters: ~Copyable {
   private let words: UnsafeMutablePointer<Atomic<UInt64>>
   /// Odd while the owner changes the times.
   private let sequence = Atomic<UInt64>(0)
-  /// When the outermost run began, or when counting began in it; 0 outside of runs.
-  private let runBegan = Atomic<UInt64>(0)
+  /// When the outermost run began, or when counting began in it; `forever` outside of runs.
+  private let runBegan = Atomic<UInt64>(Time.forever)
   /// Callouts that take longer than this, in nanoseconds, are reported; `forever`: no callout is timed.
   let slowLimit = Atomic<UInt64>(Time.forever)
-  /// When the loop fell asleep; 0 while it does not sleep.
-  private let sleepBegan = Atomic<UInt64>(0)
+  /// When the loop fell asleep; `forever` while it does not sleep.
+  private let sleepBegan = Atomic<UInt64>(Time.forever)
   /// When the loop last fell asleep in the current pass; `forever`: it has not slept in it.
   private let lastSleep = Atomic<UInt64>(Time.forever)
   /// Set if counting was off for a while: the noted beginnings of a run and of a sleep are not valid any more.
@@ -70,8 +70,8 @@ struct Counters: ~Copyable {
     guard hasRestarted.load(ordering: .relaxed) else { return }
     change {
       hasRestarted.store(false, ordering: .relaxed)
-      runBegan.store(0, ordering: .relaxed)
-      sleepBegan.store(0, ordering: .relaxed)
+      runBegan.store(Time.forever, ordering: .relaxed)
+      sleepBegan.store(Time.forever, ordering: .relaxed)
     }
     lastSleep.store(Time.forever, ordering: .relaxed)
   }
@@ -81,17 +81,19 @@ struct Counters: ~Copyable {
     forgetInterruption()
     add(1, to: .passes)
     lastSleep.store(Time.forever, ordering: .relaxed)
-    if runBegan.load(ordering: .relaxed) == 0 { change { runBegan.store(Kernel.now(), ordering: .relaxed) } }
+    if runBegan.load(ordering: .relaxed) == Time.forever {
+      change { runBegan.store(Kernel.now(), ordering: .relaxed) }
+    }
   }
 
   /// Called when the outermost run ends. - Thread: The loop's own.
   func runEnds() {
     forgetInterruption()
     let began = runBegan.load(ordering: .relaxed)
-    guard began != 0 else { return }
+    guard began != Time.forever else { return }
     change {
       add(Kernel.now() &- began, to: .runTime)
-      runBegan.store(0, ordering: .relaxed)
+      runBegan.store(Time.forever, ordering: .relaxed)
     }
   }
 
@@ -101,7 +103,7 @@ struct Counters: ~Copyable {
     let now = Kernel.now()
     change {
       // If counting began in the middle of a pass, the run begins now: there is no sleep without a run.
-      if runBegan.load(ordering: .relaxed) == 0 { runBegan.store(now, ordering: .relaxed) }
+      if runBegan.load(ordering: .relaxed) == Time.forever { runBegan.store(now, ordering: .relaxed) }
       sleepBegan.store(now, ordering: .relaxed)
       lastSleep.store(now, ordering: .relaxed)
     }
@@ -112,10 +114,10 @@ struct Counters: ~Copyable {
     forgetInterruption()
     add(1, to: .sleeps)
     let began = sleepBegan.load(ordering: .relaxed)
-    guard began != 0 else { return }  // counting began in the middle of the sleep
+    guard began != Time.forever else { return }  // counting began in the middle of the sleep
     change {
       add(Kernel.now() &- began, to: .sleepTime)
-      sleepBegan.store(0, ordering: .relaxed)
+      sleepBegan.store(Time.forever, ordering: .relaxed)
     }
   }
 
@@ -144,7 +146,7 @@ struct Counters: ~Copyable {
     }
   }
 
-  private static func elapsed(_ began: UInt64, _ now: UInt64) -> UInt64 { began == 0 || now < began ? 0 : now - began }
+  private static func elapsed(_ began: UInt64, _ now: UInt64) -> UInt64 { now < began ? 0 : now - began }
 }
 
 // MARK: Counting
