@@ -78,6 +78,21 @@ static void test_stop_now(void) {
     rlk_thread_release(thread);
 }
 
+/* Before or after the beginning of its run. */
+static void test_RLK_RESIDENT_14_a_stop_directly_after_the_start(void) {
+    for (int i = 0; i < 40; i++) {
+        rlk_thread *thread = NULL;
+        CHECK_IS(rlk_thread_create(&(rlk_thread_options){.size = sizeof(rlk_thread_options)}, &thread), 0);
+        CHECK_IS(rlk_thread_start(thread), 0);
+        CHECK_IS(rlk_loop_stop(rlk_thread_loop(thread)), 0);
+        int status = rlk_thread_join(thread, UINT64_C(30000000000));
+        CHECK_IS(status, 0);
+        rlk_thread_release(thread);
+        if (status != 0)
+            return;
+    }
+}
+
 /* A thread whose source stops it, and gives it work before and after that. */
 struct stopper {
     rlk_thread *thread;
@@ -297,6 +312,7 @@ const model_test *model_thread_tests(void) {
         {"threads", test_threads},
         {"work before the stop", test_work_before_the_stop},
         {"stop now", test_stop_now},
+        {"RLK-RESIDENT-14 a stop directly after the start", test_RLK_RESIDENT_14_a_stop_directly_after_the_start},
         {"RLK-RESIDENT-31 stop now in a callout", test_RLK_RESIDENT_31_stop_now_in_a_callout},
         {"the last release stops it", test_the_last_release_stops_it},
         {"RLK-C-15 a thread without descriptors", test_RLK_C_15_a_thread_without_descriptors},

@@ -104,7 +104,8 @@ RLK_API int rlk_loop_run_until_stopped(rlk_loop *loop, const char *mode);
 
 /**
  * Ends the innermost run after its current pass; does nothing if the loop does not run [RLK-C-10]. The end of the
- * outermost run of an rlk_thread ends the thread.
+ * outermost run of an rlk_thread ends the thread. The thread's loop counts as running as soon as rlk_thread_start has
+ * returned.
  *
  * @param loop The loop; not NULL in a signal handler.
  * @return 0; -ESHUTDOWN, -ECHILD.

@@ -120,7 +120,7 @@ extension RunLoop {
   ) -> RunResult? {
     let activation = innermostRun
     if wakes.beginRun(inside: activation.parent) { keepFromWaiting(activation, in: mode) }
-    if stops.isQuitting { stop() }
+    if stops.stopsRunThatBegins() { stop() }
     let timing = CalloutTiming(counting: .runs, on: self)
 
     mode.notify(.entry, insideOf: place, on: self)

@@ -5,11 +5,28 @@ internal import Synchronization
 struct Stops: ~Copyable {
   /// The innermost run's serial << 1, plus 1 if the run is asked to stop; 0: there is no run.
   private let word = Atomic<UInt64>(0)
-  /// True if all runs have to stop, enclosing and future ones too, because the thread has to end.
-  private let quits = Atomic<Bool>(false)
+  /// What is known of the runs that begin later: a number of `Later`.
+  private let later = Atomic<UInt8>(Later.nothing)
 
-  /// Asks the innermost run to stop. False if there is no run.
+  /// Computed numbers: a signal handler that calls `request` must not meet the initialisation of stored ones.
+  private enum Later {
+    static var nothing: UInt8 { 0 }
+    /// All runs have to stop, the ones on the stack too, because the thread has to end.
+    static var quit: UInt8 { 1 }
+    /// A resident thread is about to begin its first run, for which a stop is kept.
+    static var firstRun: UInt8 { 2 }
+    /// The same, and a stop has come.
+    static var firstRunStops: UInt8 { 3 }
+  }
+
+  /// Asks the innermost run to stop, or the first run of a resident thread that is about to begin it. False if there is
+  /// neither.
   func request() -> Bool {
+    // The first run may begin between the first two steps. Then the third one finds it.
+    requestOfRun() || keepForFirstRun() || requestOfRun()
+  }
+
+  private func requestOfRun() -> Bool {
     var seen = word.load(ordering: .sequentiallyConsistent)
     while seen != 0 {
       let (exchanged, original) = word.weakCompareExchange(
@@ -46,23 +63,54 @@ struct Stops: ~Copyable {
   /// an enclosing run it is dropped. True if the enclosing run is asked. - Thread: The loop's own.
   func endLeft(_ outer: UInt64) -> Bool { end(outer) && outer != 0 && request() }
 
-  // MARK: The end of a resident thread
+  // MARK: The beginning and the end of a resident thread
+
+  /// Called before other threads get the loop. From now on a stop is kept for the thread's first run, which the caller
+  /// is about to begin. - Thread: The loop's own.
+  func expectFirstRun() { _ = later.exchange(from: Later.nothing, to: Later.firstRun) }
+
+  private func keepForFirstRun() -> Bool {
+    later.exchange(from: Later.firstRun, to: Later.firstRunStops) >= Later.firstRun
+  }
+
+  /// Called when a run has begun. True if it has to stop at once. - Thread: The loop's own.
+  @inline(__always)
+  func stopsRunThatBegins() -> Bool {
+    later.load(ordering: .sequentiallyConsistent) != Later.nothing && takeWhatWasKept()
+  }
+
+  /// After this, requests reach the run by its word only. A `quit` stays.
+  @inline(never)
+  private func takeWhatWasKept() -> Bool {
+    if later.exchange(from: Later.firstRun, to: Later.nothing) == Later.firstRun { return false }
+    _ = later.exchange(from: Later.firstRunStops, to: Later.nothing)
+    return true
+  }
 
   @inline(__always)
-  var isQuitting: Bool { quits.load(ordering: .sequentiallyConsistent) }
+  var isQuitting: Bool { later.load(ordering: .sequentiallyConsistent) == Later.quit }
 
-  /// The caller sets this flag and then reads the word. A run that begins writes the word and then reads the flag. So
-  /// the request reaches the run, or the run sees the flag.
-  func quit() { quits.store(true, ordering: .sequentiallyConsistent) }
+  /// The caller sets this and then reads the word. A run that begins writes the word and then reads this. So the
+  /// request reaches the run, or the run sees that it has to stop.
+  func quit() { later.store(Later.quit, ordering: .sequentiallyConsistent) }
 
   /// Ends the effect of `quit`. - Thread: The loop's own.
-  func resume() { quits.store(false, ordering: .sequentiallyConsistent) }
+  func resume() { later.store(Later.nothing, ordering: .sequentiallyConsistent) }
+}
+
+extension Atomic<UInt8> {
+  /// Stores `next` if the number is `expected`. Returns the number that was there.
+  fileprivate func exchange(from expected: UInt8, to next: UInt8) -> UInt8 {
+    compareExchange(expected: expected, desired: next, ordering: .sequentiallyConsistent).original
+  }
 }
 
 extension RunLoop {
   /// Ends the innermost run after its current pass; does nothing if the loop does not run.
   ///
-  /// A stop never reaches an enclosing run, and several stops count once [RLK-RUN-5]. Wakes the loop [RLK-RUN-6].
+  /// A stop never reaches an enclosing run, and several stops count once [RLK-RUN-5]. Wakes the loop [RLK-RUN-6]. From
+  /// the return of `RunLoop.Thread.start` on, the thread's loop counts as running: a stop that comes before its first
+  /// run ends that run, and so the thread.
   /// - Thread: Any. - Blocks: No; lock-free, at most one write(2). - SeeAlso: `CFRunLoopStop`.
   public func stop() {
     guard isInThisProcess else { return }

@@ -168,6 +168,7 @@ extension Resident {
       lock.withLock { failure = error }
       return false
     }
+    loop.stops.expectFirstRun()
     lock.withLock {
       self.loop = loop
       carryOutStop(loop)  // a stop that was requested during the set-up

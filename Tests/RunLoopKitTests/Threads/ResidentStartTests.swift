@@ -60,6 +60,45 @@ final class ResidentStartTests: XCTestCase {
     }
   }
 
+  /// The kernel stops it when the run that begins asks whether the timer's descriptor is still there.
+  func test_RLK_RESIDENT_14_aStopBeforeTheFirstRunBeginsIsThatRuns() {
+    onThread {
+      CountingKernel.install()
+      defer { CountingKernel.script = CountingKernel.Script() }
+      let (log, counter) = (Box<[String]>([]), EventCounter())
+      let thread = RunLoop.Thread(name: "first") { loop in
+        // The mode has a descriptor. So the timer's is set before the run.
+        try loop.add(RunLoop.PortSource(fileDescriptor: counter.descriptor) { _ in })
+        try loop.add(RunLoop.Timer(after: .seconds(3600)) { _ in })
+        try loop.add(
+          RunLoop.Observer([.entry, .beforeTimers, .exit]) { _, activity in log.value.append("\(activity)") })
+      }
+      CountingKernel.script.control = {
+        if thread.isRunning, log.value.isEmpty {
+          log.value.append("stop")
+          thread.loop?.stop()
+        }
+        return nil
+      }
+      try thread.start()
+      XCTAssertNil(thrown { try thread.join(timeout: .seconds(30)) })
+      thread.stop(.now)
+      try thread.join()
+      XCTAssertEqual(log.value, ["stop", "entry", "exit"])
+      withExtendedLifetime(counter) {}
+    }
+  }
+
+  /// As before every other run.
+  func testAStopInTheSetUpStopsNothing() throws {
+    let (thread, ran) = (RunLoop.Thread(name: "set up", setUp: { $0.stop() }), Box(false))
+    try thread.start()
+    try thread.loop!.performAndWait { ran.value = true }
+    thread.stop()
+    try thread.join()
+    XCTAssertTrue(ran.value)
+  }
+
   /// As that of every thread.
   func testItHasTheSignalMaskOfItsStarter() {
     for isBlocked in [true, false] {

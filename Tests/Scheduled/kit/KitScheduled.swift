@@ -281,6 +281,27 @@ func stopWordEnd() {
   expect(word.stops.end() != endsInner, "a stop is not one run's")
 }
 
+/// A resident thread has its loop, and is about to begin its first run.
+@_cdecl("kit_first_stop_begin")
+func firstStopBegin() {
+  word = StopWord()
+  word.stops.expectFirstRun()
+}
+
+@_cdecl("kit_first_stop_thread")
+func firstStopThread(_ thread: UInt32) {
+  guard thread == 0 else { return isAsked = word.stops.request() }
+  _ = word.stops.begin(1)
+  endsInner = word.stops.stopsRunThatBegins()
+}
+
+/// A stop that meets the beginning of the run was kept for it, or has reached it.
+@_cdecl("kit_first_stop_end")
+func firstStopEnd() {
+  expect(isAsked, "a stop found no run")
+  expect(word.stops.end() != endsInner, "a stop is not the first run's")
+}
+
 // MARK: The wake word
 
 private final class MadeWord: @unchecked Sendable {

@@ -21,6 +21,7 @@ void kit_owning_begin(void), kit_owning_thread(unsigned self), kit_owning_end(vo
 void kit_host_thread(unsigned self), kit_nested_thread(unsigned self), kit_stop_nested_thread(unsigned self);
 void kit_stop_behind_one_thread(unsigned self);
 void kit_stop_word_begin(void), kit_stop_word_thread(unsigned self), kit_stop_word_end(void);
+void kit_first_stop_begin(void), kit_first_stop_thread(unsigned self), kit_first_stop_end(void);
 void kit_wake_word_begin(void), kit_wake_word_thread(unsigned self), kit_wake_word_end(void);
 void kit_run_begin(void), kit_stop_thread(unsigned self), kit_perform_thread(unsigned self);
 void kit_perform_and_wait_thread(unsigned self), kit_executor_thread(unsigned self);
@@ -69,6 +70,7 @@ static const scenario scenarios[] = {
     {"background", 2, kit_background_begin, kit_background_thread, kit_background_end, 3000},
     {"warning", 2, warning_begin, kit_warning_thread, warning_end, 3000},
     {"stop_word", 2, kit_stop_word_begin, kit_stop_word_thread, kit_stop_word_end, 3000},
+    {"first_stop", 2, kit_first_stop_begin, kit_first_stop_thread, kit_first_stop_end, 3000},
     {"wake_word", 2, kit_wake_word_begin, kit_wake_word_thread, kit_wake_word_end, 3000},
     {"stop", 3, kit_run_begin, kit_stop_thread, NULL, 1500},
     {"perform", 3, kit_run_begin, kit_perform_thread, NULL, 1500},
