@@ -51,7 +51,8 @@ static void refuse(rlc_watch *watch) {
 }
 
 /**
- * Takes a member out of the set. If epoll then refuses the number for the earlier watch with it, that watch is refused.
+ * Takes a member out of the set. If epoll then refuses the number for an earlier watch with it, that watch is refused,
+ * and epoll is asked for the one before.
  */
 static void withdraw(rlc_loop *loop, rlc_port *port) {
     int status = rlc_port_set_withdraw(loop->set, port);
@@ -65,6 +66,11 @@ static void withdraw(rlc_loop *loop, rlc_port *port) {
 /* ---- adding, changing, removing ---- */
 
 enum { WATCHED_FOR = RLC_READABLE | RLC_WRITABLE | RLC_PRIORITY };
+
+/** The interest of a watch's port. The watches of one descriptor share it. */
+static inline uint32_t port_interest(uint32_t interest) {
+    return (interest & WATCHED_FOR) | RLC_SHARED;
+}
 
 /**
  * True if the number still refers to a descriptor of the loop. If another file has it by now, this is where the loop
@@ -104,7 +110,7 @@ int rlc_loop_add_watch(
     if (port == NULL)
         return -ENOMEM;
     port->fd = fd; /* a record begins with zeros, so its kind is RLC_PORT_READINESS */
-    port->interest = (uint8_t)(interest & WATCHED_FOR);
+    port->interest = (uint8_t)port_interest(interest);
     port->context = context;
     rlc_watch *watch = (rlc_watch *)port;
     watch->loop = loop;
@@ -139,9 +145,9 @@ int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest) {
     if (rlc_port_has(&watch->port, RLC_PORT_MEMBER)) {
         bool is_served = loop->callee == (uintptr_t)watch;
         return (is_served ? rlc_port_set_change_served_interest : rlc_port_set_change_interest)(
-            loop->set, &watch->port, interest & WATCHED_FOR);
+            loop->set, &watch->port, port_interest(interest));
     }
-    watch->port.interest = (uint8_t)(interest & WATCHED_FOR);
+    watch->port.interest = (uint8_t)port_interest(interest);
     if (rlc_port_has(&watch->port, RLC_PORT_PENDING))
         return 0;
     leave_lists(watch);
@@ -196,7 +202,7 @@ void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch) {
 
 void rlc_loop_mute(rlc_loop *loop, rlc_watch *watch) {
     if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
-        (void)rlc_port_set_mute(loop->set, &watch->port, true); /* cannot fail: epoll does not refuse a removal */
+        (void)rlc_port_set_mute(loop->set, &watch->port, true); /* cannot fail: epoll does not refuse to watch less */
     else
         rlc_port_assign(&watch->port, RLC_PORT_MUTED, true); /* refused: not added before its callout ends */
 }

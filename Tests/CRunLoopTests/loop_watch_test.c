@@ -107,12 +107,14 @@ static void test_RLC_WATCH_2_a_circle_of_epoll_descriptors(void) {
     close(circle);
 }
 
+enum { MOST_MEMBERS = 64 };
+
 /** With as many watches as `members`; the k-th allocation of one more fails. False if it makes fewer. */
 static bool fails_cleanly(int fd, int members, unsigned long k) {
     rlc_loop *loop = make_loop();
-    probe probe = {0};
+    probe probe = {0}, others[MOST_MEMBERS] = {{0}};
     for (int i = 0; i < members; i++)
-        add(loop, fd, RLC_READABLE, &probe);
+        add(loop, fd, RLC_READABLE, &others[i]);
     unsigned long first = allocations();
     fail_allocation(k);
     int status = rlc_loop_add_watch(loop, fd, RLC_READABLE, call_probe, &probe, &probe.watch);
@@ -131,7 +133,7 @@ static bool fails_cleanly(int fd, int members, unsigned long k) {
 
 static void test_RLC_WATCH_3_adding_fails_cleanly_and_only_at_once(void) {
     int fd = ready_fd(), failures = 0;
-    for (int members = 0; members <= 64; members++) {
+    for (int members = 0; members <= MOST_MEMBERS; members++) {
         for (unsigned long k = 1; fails_cleanly(fd, members, k); k++)
             failures++;
     }
@@ -276,28 +278,27 @@ static void test_RLC_WATCH_10_one_that_is_not_taken_back_is_told(void) {
     close(fd);
 }
 
-/** The later one rests after a hang-up: its number is nobody's then, until it goes. */
+/** The kernel knows the number under the later one's token: removing that one registers the earlier one. */
 static void test_RLC_WATCH_11_an_earlier_one_that_is_not_taken_back_is_told(void) {
     rlc_loop *loop = make_loop();
-    int ends[2];
-    make_pipe(ends);
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     probe earlier = {.then = NULL}, later = {.then = NULL};
-    add(loop, ends[0], RLC_READABLE, &earlier);
+    add(loop, fd, RLC_READABLE, &earlier);
     CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
-    add(loop, ends[0], RLC_READABLE, &later);
-    close(ends[1]);
-    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
-    CHECK_EQUAL(later.ready & RLC_HANGUP, RLC_HANGUP);
-    fail_next(&kernel, -ENOSPC);
+    add(loop, fd, RLC_READABLE, &later);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    fail_next(&kernel, -ENOMEM);
     rlc_watch_remove(later.watch);
+    bump(fd);
     CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
     CHECK_EQUAL(earlier.ready, RLC_ERROR);
     CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
     CHECK_EQUAL(rlc_watch_set_interest(earlier.watch, RLC_READABLE), 0);
     CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
-    CHECK_EQUAL(earlier.ready & RLC_HANGUP, RLC_HANGUP);
+    CHECK_EQUAL(earlier.ready, RLC_READABLE);
+    CHECK_EQUAL(later.calls, 0);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
-    close(ends[0]);
+    close(fd);
 }
 
 /** What epoll ceases to watch while the loop asks it to: a writer without readers, which is to be heard by edges from now on. */
@@ -511,6 +512,116 @@ static void test_RLC_WATCH_13_urgent_data(void) {
     close(ends[0]), close(ends[1]);
 }
 
+static probe *called[4];
+static int called_count;
+
+static void note_order(rlc_loop *loop, probe *probe) {
+    (void)loop;
+    called[called_count++] = probe;
+}
+
+/** Makes one pass, and forgets who was called before. */
+static void pass(rlc_loop *loop) {
+    called_count = 0;
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+}
+
+static void test_RLC_WATCH_14_watches_of_one_descriptor_share_it(void) {
+    rlc_loop *loop = make_loop();
+    int ends[2];
+    char byte;
+    CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+    probe writer = {.then = note_order}, reader = {.then = note_order};
+    add(loop, ends[0], RLC_WRITABLE, &writer);
+    add(loop, ends[0], RLC_READABLE, &reader);
+    write_all(ends[1], "x", 1);
+    pass(loop);
+    CHECK_EQUAL(called_count, 2);
+    CHECK(called[0] == &writer && called[1] == &reader); /* in the order of adding */
+    CHECK_EQUAL(writer.ready, RLC_WRITABLE);
+    CHECK_EQUAL(reader.ready, RLC_READABLE);
+    /* Each has an interest of its own. */
+    CHECK_EQUAL(rlc_watch_set_interest(reader.watch, 0), 0);
+    pass(loop);
+    CHECK_EQUAL(called_count, 1);
+    CHECK(called[0] == &writer);
+    CHECK_EQUAL(rlc_watch_set_interest(writer.watch, 0), 0);
+    CHECK_EQUAL(rlc_watch_set_interest(reader.watch, RLC_READABLE), 0);
+    pass(loop);
+    CHECK_EQUAL(called_count, 1);
+    CHECK(called[0] == &reader);
+    CHECK_EQUAL(read(ends[0], &byte, 1), 1);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    /* An end is told to both, once. */
+    close(ends[1]);
+    pass(loop);
+    CHECK_EQUAL(called_count, 2);
+    CHECK_EQUAL(writer.ready, RLC_HANGUP);
+    CHECK_EQUAL(reader.ready & RLC_HANGUP, RLC_HANGUP);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(ends[0]);
+}
+
+static void remove_other(rlc_loop *loop, probe *probe) {
+    note_order(loop, probe);
+    rlc_watch_remove(victim->watch);
+    probe->then = note_order;
+}
+
+static void test_RLC_WATCH_14_one_that_goes_leaves_the_others(void) {
+    rlc_loop *loop = make_loop();
+    int fd = ready_fd();
+    probe probes[3];
+    for (int gone = 0; gone < 3; gone++) { /* by the callout of the first one, or of the second one for the first one */
+        for (int i = 0; i < 3; i++) {
+            probes[i] = (probe){.then = i == (gone == 0 ? 1 : 0) ? remove_other : note_order};
+            add(loop, fd, RLC_READABLE, &probes[i]);
+        }
+        victim = &probes[gone];
+        pass(loop);
+        for (int i = 0; i < called_count; i++)
+            CHECK(gone == 0 || called[i] != victim); /* not afterwards */
+        pass(loop);
+        CHECK_EQUAL(called_count, 2);
+        CHECK(called[0] != victim && called[1] != victim && called[0] != called[1]);
+        for (int i = 0; i < 3; i++) {
+            if (i != gone)
+                rlc_watch_remove(probes[i].watch);
+        }
+        CHECK_EQUAL(rlc_loop_run(loop, kernel.time_ns + 100), RLC_RUN_FINISHED);
+    }
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+static void run_pass_inside(rlc_loop *loop, probe *probe) {
+    note_order(loop, probe);
+    probe->then = note_order;
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+}
+
+/** A run inside the callout of one calls the other one, by the same event, and not the one on the stack. */
+static void test_RLC_WATCH_14_a_run_inside_one_calls_the_other(void) {
+    rlc_loop *loop = make_loop();
+    int fd = ready_fd();
+    for (int inside = 0; inside < 2; inside++) {
+        probe first = {.then = inside == 0 ? run_pass_inside : note_order};
+        probe second = {.then = inside == 1 ? run_pass_inside : note_order};
+        add(loop, fd, RLC_READABLE, &first);
+        add(loop, fd, RLC_READABLE, &second);
+        pass(loop);
+        CHECK_EQUAL(called_count, inside == 0 ? 2 : 3);
+        CHECK(called[0] == &first && called[1] == &second);
+        CHECK(inside == 0 || called[2] == &first);
+        pass(loop); /* both again */
+        CHECK_EQUAL(called_count, 2);
+        rlc_watch_remove(first.watch), rlc_watch_remove(second.watch);
+    }
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
 int main(void) {
     RUN(test_RLC_WATCH_1_adding_waits_and_removing_cancels);
     RUN(test_RLC_WATCH_2_what_cannot_be_watched_is_told_late);
@@ -530,6 +641,9 @@ int main(void) {
     RUN(test_RLC_WATCH_7_fetched_events_go_to_nested_runs_once);
     RUN(test_RLC_WATCH_8_interest);
     RUN(test_RLC_WATCH_13_urgent_data);
+    RUN(test_RLC_WATCH_14_watches_of_one_descriptor_share_it);
+    RUN(test_RLC_WATCH_14_one_that_goes_leaves_the_others);
+    RUN(test_RLC_WATCH_14_a_run_inside_one_calls_the_other);
     RUN(test_RLC_WATCH_9_a_batch_is_believed_in_its_pass_only);
     return 0;
 }

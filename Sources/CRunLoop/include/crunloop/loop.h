@@ -131,6 +131,10 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
 /**
  * Adds a watch on a descriptor. A loop that has a watch is not finished.
  *
+ * Several watches may watch one descriptor, for example one that reads and one that writes. Each of them is called for
+ * the events of its own interest, for hang-ups and for errors, in the order in which they were added. Each changes its
+ * interest, and is removed, by itself [RLC-WATCH-14].
+ *
  * The next pass registers the descriptor in the kernel; a watch that is removed before that never reaches the kernel
  * [RLC-WATCH-1]. An error of the registration is therefore reported by the callout: if the descriptor is closed or a
  * regular file, if it would close a circle of epoll descriptors, or if epoll has no room for it (ENOSPC, ENOMEM), the
@@ -156,7 +160,8 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  *         first watch, timer or prepare also -EMFILE, -ENFILE, -ENOSPC. The call reserves what the registration will
  *         need [RLC-WATCH-3].
  *
- * Thread: [loop].  Cost: one system call in the next pass; two at once for the first watch or timer.
+ * Thread: [loop].  Cost: one system call in the next pass, two if another watch has the descriptor; two at once for the
+ * first watch or timer.
  */
 RLC_API int rlc_loop_add_watch(
     rlc_loop *loop, int fd, uint32_t interest, rlc_watch_fn watch_fn, void *context, rlc_watch **ret_watch);
