@@ -121,9 +121,20 @@
     }
   }
 #else
+  public import RunLoopKit
+
   /// Unavailable without the trait `Foundation` of the package.
   @available(
     *, unavailable, message: "RunLoopFoundation needs the trait Foundation: .package(…, traits: [\"Foundation\"])"
   )
-  public enum FoundationHost {}
+  public struct FoundationHost {
+    /// Unavailable, as the type is: without it the compiler says of a construction that there is no initializer.
+    @available(
+      *, unavailable, message: "RunLoopFoundation needs the trait Foundation: .package(…, traits: [\"Foundation\"])"
+    )
+    public init(
+      of loop: RunLoop, in mode: RunLoop.Mode = .default, foundationMode: RunLoop.Mode = .common,
+      onStop: (() -> Void)? = nil
+    ) throws {}
+  }
 #endif

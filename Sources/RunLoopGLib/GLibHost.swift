@@ -203,7 +203,16 @@
     }
   }
 #else
+  public import RunLoopKit
+
   /// Unavailable without the trait `GLib` of the package.
   @available(*, unavailable, message: "RunLoopGLib needs the trait GLib: .package(…, traits: [\"GLib\"])")
-  public enum GLibHost {}
+  public struct GLibHost {
+    /// Unavailable, as the type is: without it the compiler says of a construction that there is no initializer.
+    @available(*, unavailable, message: "RunLoopGLib needs the trait GLib: .package(…, traits: [\"GLib\"])")
+    public init(
+      of loop: RunLoop, in mode: RunLoop.Mode = .default, context: OpaquePointer? = nil, priority: Int32 = 0,
+      onStop: (() -> Void)? = nil
+    ) throws {}
+  }
 #endif

@@ -84,7 +84,15 @@
     }
   }
 #else
+  public import RunLoopKit
+
   /// Unavailable without the trait `Metrics` of the package.
   @available(*, unavailable, message: "RunLoopMetrics needs the trait Metrics: .package(…, traits: [\"Metrics\"])")
-  public enum RunLoopMetrics {}
+  public struct RunLoopMetrics {
+    /// Unavailable, as the type is: without it the compiler says of a construction that there is no initializer.
+    @available(*, unavailable, message: "RunLoopMetrics needs the trait Metrics: .package(…, traits: [\"Metrics\"])")
+    public init(
+      of loop: RunLoop, prefix: String = "run_loop", dimensions: [(String, String)] = [], factory: Any? = nil
+    ) {}
+  }
 #endif

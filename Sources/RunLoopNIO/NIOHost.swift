@@ -233,7 +233,15 @@
     }
   }
 #else
+  public import RunLoopKit
+
   /// Unavailable without the trait `NIO` of the package.
   @available(*, unavailable, message: "RunLoopNIO needs the trait NIO: .package(…, traits: [\"NIO\"])")
-  public enum NIOHost {}
+  public struct NIOHost {
+    /// Unavailable, as the type is: without it the compiler says of a construction that there is no initializer.
+    @available(*, unavailable, message: "RunLoopNIO needs the trait NIO: .package(…, traits: [\"NIO\"])")
+    public init(
+      of loop: RunLoop, in mode: RunLoop.Mode = .default, on eventLoop: Any, onStop: (() -> Void)? = nil
+    ) throws {}
+  }
 #endif

@@ -80,7 +80,15 @@
     public var description: String { "RunLoopService \"\(thread.name)\"" }
   }
 #else
+  public import RunLoopKit
+
   /// Unavailable without the trait `Service` of the package.
   @available(*, unavailable, message: "RunLoopService needs the trait Service: .package(…, traits: [\"Service\"])")
-  public enum RunLoopService {}
+  public struct RunLoopService {
+    /// Unavailable, as the type is: without it the compiler says of a construction that there is no initializer.
+    @available(*, unavailable, message: "RunLoopService needs the trait Service: .package(…, traits: [\"Service\"])")
+    public init(
+      name: String, stackSize: Int? = nil, setUp: @escaping @Sendable (RunLoop) throws -> Void = { _ in }
+    ) {}
+  }
 #endif
