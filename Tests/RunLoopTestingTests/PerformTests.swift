@@ -46,7 +46,7 @@ import Testing
       let (loop, log) = (RunLoop.current, Log())
       loop.addCommonMode("shared")
       func ask(_ name: String, in modes: RunLoop.Mode...) throws {
-        try loop.perform(after: .seconds(1), in: RunLoop.NamedModes(modes)) {
+        try loop.perform(after: .seconds(1), in: modes) {
           log.append("\(name) in \(loop.currentMode!.rawValue)")
         }
       }
@@ -72,7 +72,7 @@ import Testing
       let modes: [[RunLoop.Mode]] = [["a"], ["b"], ["a", "b"], ["c"], ["c", "a"]]
       for number in 0..<50 {
         let names = modes[(number * 7 + number / 3) % modes.count]
-        try loop.perform(in: RunLoop.NamedModes(names)) {
+        try loop.perform(in: names) {
           log.append("\(loop.currentMode!.rawValue) \(number)")
         }
       }

@@ -171,6 +171,12 @@ extension RunLoop.Local {
     }
   }
 
+  /// As `RunLoop.perform(in:block:onDrop:)`.
+  public func perform(in modes: [RunLoop.Mode], block: @escaping () -> Void) throws {
+    nonisolated(unsafe) let block = block
+    try loop.perform(in: modes, block: block)
+  }
+
   /// As `RunLoop.enqueue(in:_:block:)`.
   public func enqueue(in mode: RunLoop.Mode? = nil, _ more: RunLoop.Mode..., block: @escaping () -> Void) throws {
     nonisolated(unsafe) let block = block
@@ -179,6 +185,12 @@ extension RunLoop.Local {
     } else {
       try loop.enqueue(in: RunLoop.NamedModes(mode, more), block: block)
     }
+  }
+
+  /// As `RunLoop.enqueue(in:block:)`.
+  public func enqueue(in modes: [RunLoop.Mode], block: @escaping () -> Void) throws {
+    nonisolated(unsafe) let block = block
+    try loop.enqueue(in: modes, block: block)
   }
 
   /// As `RunLoop.performWhenIdle(in:block:onDrop:)`.

@@ -15,10 +15,20 @@ extension RunLoop {
   /// - SeeAlso: `dispatch_barrier_sync`.
   @available(*, noasync, message: "it blocks its thread: in a task, await loop.performAndWait {}")
   public func barrier(in modes: Mode..., timeout: Duration? = nil) throws {
+    try barrier(in: NamedModes(modes), timeout: timeout)
+  }
+
+  /// As `barrier(in:timeout:)`, in the modes of a list. An empty list stands for the default mode [RLK-PERFORM-6].
+  @available(*, noasync, message: "it blocks its thread: in a task, await loop.performAndWait {}")
+  public func barrier(in modes: [Mode], timeout: Duration? = nil) throws {
+    try barrier(in: NamedModes(modes), timeout: timeout)
+  }
+
+  private func barrier(in modes: NamedModes, timeout: Duration?) throws {
     if isCurrent {
       throw RunLoopError.wouldDeadlock(
         call: "barrier(in:timeout:)", "the loop's own thread would wait for itself")
     }
-    try performAndWait(in: NamedModes(modes), timeout: timeout) {}
+    try performAndWait(in: modes, timeout: timeout) {}
   }
 }

@@ -41,7 +41,20 @@ extension RunLoop {
     try append(consume block, inOne: mode)
   }
 
-  /// As `perform(in:_:block:onDrop:)`, in modes of a list.
+  /// As `perform(in:_:block:onDrop:)`, in the modes of a list. An empty list stands for the default mode
+  /// [RLK-PERFORM-6].
+  public func perform(
+    in modes: [Mode], block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+  ) throws {
+    try perform(in: NamedModes(modes), block: block, onDrop: onDrop)
+  }
+
+  /// As `enqueue(in:_:block:)`, in the modes of a list. An empty list stands for the default mode [RLK-PERFORM-6].
+  public func enqueue(in modes: [Mode], block: sending @escaping () -> Void) throws {
+    try enqueue(in: NamedModes(modes), block: block)
+  }
+
+  /// As `perform(in:_:block:onDrop:)`, in named modes.
   package func perform(
     in modes: NamedModes, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws(RunLoopError) {
@@ -53,7 +66,7 @@ extension RunLoop {
     try post(posted, in: modes) { posted.run() }
   }
 
-  /// As `enqueue(in:_:block:)`, in modes of a list.
+  /// As `enqueue(in:_:block:)`, in named modes.
   package func enqueue(in modes: NamedModes, block: sending @escaping () -> Void) throws(RunLoopError) {
     try append(consume block, in: modes)
   }

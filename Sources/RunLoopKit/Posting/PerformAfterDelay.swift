@@ -34,7 +34,18 @@ extension RunLoop {
       after: delay, tolerance: tolerance, in: NamedModes(modes), target: target, key: key, block: block, onDrop: onDrop)
   }
 
-  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, in modes of a list.
+  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, in the modes of a list. An empty list stands for the
+  /// default mode [RLK-PERFORM-6].
+  @discardableResult
+  public func perform(
+    after delay: Duration, tolerance: Duration? = nil, in modes: [Mode], target: AnyObject? = nil,
+    key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+  ) throws -> DelayedPerform {
+    try perform(
+      after: delay, tolerance: tolerance, in: NamedModes(modes), target: target, key: key, block: block, onDrop: onDrop)
+  }
+
+  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, in named modes.
   @discardableResult
   package func perform(
     after delay: Duration, tolerance: Duration? = nil, in modes: NamedModes, target: AnyObject? = nil,

@@ -31,7 +31,16 @@ extension RunLoop {
     try performAndWait(in: NamedModes(modes), timeout: timeout, block: block)
   }
 
-  /// As `performAndWait(in:timeout:block:)`, in modes of a list.
+  /// As `performAndWait(in:timeout:block:)`, in the modes of a list. An empty list stands for the default mode
+  /// [RLK-PERFORM-6].
+  @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
+  public func performAndWait<R, E: Error>(
+    in modes: [Mode], timeout: Duration? = nil, block: () throws(E) -> R
+  ) throws -> R {
+    try performAndWait(in: NamedModes(modes), timeout: timeout, block: block)
+  }
+
+  /// As `performAndWait(in:timeout:block:)`, in named modes.
   package func performAndWait<R, E: Error>(
     in modes: NamedModes, timeout: Duration? = nil, block: () throws(E) -> R
   ) throws -> R {

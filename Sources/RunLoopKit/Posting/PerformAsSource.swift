@@ -24,7 +24,15 @@ extension RunLoop {
     try performAsSource(in: NamedModes(modes), block: block, onDrop: onDrop)
   }
 
-  /// As `performAsSource(in:block:onDrop:)`, in modes of a list.
+  /// As `performAsSource(in:block:onDrop:)`, in the modes of a list. An empty list stands for the default mode
+  /// [RLK-PERFORM-6].
+  public func performAsSource(
+    in modes: [Mode], block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+  ) throws {
+    try performAsSource(in: NamedModes(modes), block: block, onDrop: onDrop)
+  }
+
+  /// As `performAsSource(in:block:onDrop:)`, in named modes.
   package func performAsSource(
     in modes: NamedModes, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws(RunLoopError) {

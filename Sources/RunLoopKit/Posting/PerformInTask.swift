@@ -20,6 +20,22 @@ extension RunLoop {
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
     in modes: Mode..., timeout: Duration? = nil, block: sending @escaping () throws -> R
   ) async throws -> R {
+    try await perform(andAwaitIn: NamedModes(modes), timeout, block)
+  }
+
+  /// As `performAndWait(in:timeout:block:)`, in the modes of a list. An empty list stands for the default mode
+  /// [RLK-PERFORM-6].
+  nonisolated(nonsending) public func performAndWait<R: Sendable>(
+    in modes: [Mode], timeout: Duration? = nil, block: sending @escaping () throws -> R
+  ) async throws -> R {
+    try await perform(andAwaitIn: NamedModes(modes), timeout, block)
+  }
+
+  /// Inlined, so that it needs no asynchronous frame of its own.
+  @inline(__always)
+  nonisolated(nonsending) private func perform<R: Sendable>(
+    andAwaitIn modes: NamedModes, _ timeout: Duration?, _ block: sending @escaping () throws -> R
+  ) async throws -> R {
     let held = HeldCall(block)
     try checkUsable()
     if isCurrent {
@@ -33,7 +49,7 @@ extension RunLoop {
         task.settle(.failure(error ?? endedError))
       }
       do throws(RunLoopError) {
-        try queue(call, NamedModes(modes))
+        try queue(call, modes)
       } catch {
         call.forget()
         throw error

@@ -88,7 +88,7 @@ extension Interpreter {
   /// Queues a block without waking the loop.
   func enqueue(_ record: ItemRecord, in modes: [RunLoop.Mode], of loop: RunLoop) throws {
     let ticket = BlockTicket(record: record, interpreter: self)
-    try loop.enqueue(in: RunLoop.NamedModes(modes)) { ticket.run() }
+    try loop.enqueue(in: modes) { ticket.run() }
   }
 
   /// Makes a loop perform a block as a source.
@@ -97,9 +97,9 @@ extension Interpreter {
   ) throws {
     let ticket = BlockTicket(record: record, interpreter: self)
     if waits {
-      try loop.performAndWait(in: RunLoop.NamedModes(modes)) { ticket.run() }
+      try loop.performAndWait(in: modes) { ticket.run() }
     } else {
-      try loop.performAsSource(in: RunLoop.NamedModes(modes)) { ticket.run() }
+      try loop.performAsSource(in: modes) { ticket.run() }
     }
   }
 

@@ -61,7 +61,7 @@ private final class RealLoop: Subject, @unchecked Sendable {
     case .enqueue(let modes):
       lastBlock += 1
       let (program, name) = (program, "block \(lastBlock)")
-      try loop.enqueue(in: RunLoop.NamedModes(modes)) { program.callOut(name) }
+      try loop.enqueue(in: modes) { program.callOut(name) }
     case .run(let mode, let returnAfterSourceHandled):
       return "\(try loop.run(in: mode, for: .zero, returnAfterSourceHandled: returnAfterSourceHandled))"
     case .stop: loop.stop()

@@ -210,7 +210,7 @@ final class DelayedPerformTests: XCTestCase {
     // Many, so that the first one has time.
     let modes = (0..<100).map { RunLoop.Mode(rawValue: "mode \($0)") }
     let thread = RunLoop.Thread(name: "modes") { loop in
-      _ = try loop.perform(after: .seconds(3600), in: RunLoop.NamedModes(["first"] + modes)) {}
+      _ = try loop.perform(after: .seconds(3600), in: ["first"] + modes) {}
     }
     try thread.start()
     let loop = thread.loop!
@@ -230,7 +230,7 @@ final class DelayedPerformTests: XCTestCase {
       hasRun.wait()
       let refusing = RunLoop.Mode(rawValue: "other \(round)")
       let error = thrown {
-        try loop.perform(after: .zero, in: RunLoop.NamedModes(["first"] + modes + [refusing])) {
+        try loop.perform(after: .zero, in: ["first"] + modes + [refusing]) {
           ran.value = true
           yieldUntil(hasReturned.value)
         }

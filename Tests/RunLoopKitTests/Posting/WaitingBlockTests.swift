@@ -143,6 +143,25 @@ final class WaitingBlockTests: XCTestCase {
         yieldUntil(!loop.isEmpty(in: "a"))
       }
     ),
+    ("enqueue in a list", { loop, block in try loop.enqueue(in: modes, block: block) }),
+    ("perform in a list", { loop, block in try loop.perform(in: modes, block: block) }),
+    ("perform or drop in a list", { loop, block in try loop.perform(in: modes, block: block, onDrop: {}) }),
+    ("as a source in a list", { loop, block in try loop.performAsSource(in: modes, block: block) }),
+    ("after a delay in a list", { loop, block in _ = try loop.perform(after: .zero, in: modes, block: block) }),
+    (
+      "and wait in a list",
+      { loop, block in
+        TestThread { try? loop.performAndWait(in: modes, block: block) }.detach()
+        yieldUntil(!loop.isEmpty(in: "a"))
+      }
+    ),
+    (
+      "in a task in a list",
+      { loop, block in
+        Task.detached { try? await loop.performAndWait(in: modes, block: block) }
+        yieldUntil(!loop.isEmpty(in: "a"))
+      }
+    ),
   ]
 
   /// Rule 48.

@@ -47,7 +47,7 @@ final class ThreadEndTests: XCTestCase {
     // One that is kept for another mode by a drain, and one of the queue.
     let callers = [[RunLoop.Mode.default, "either"], ["other"]].map { modes in
       TestThread {
-        let thrown = thrown { try loop.value!.performAndWait(in: RunLoop.NamedModes(modes)) {} }
+        let thrown = thrown { try loop.value!.performAndWait(in: modes) {} }
         errors.update { $0.append(thrown) }
       }
     }
