@@ -199,7 +199,8 @@ RLK_API int rlk_loop_copy_current_mode(rlk_loop *loop, char *buffer, size_t size
 typedef void (*rlk_mode_fn)(const char *mode, void *context);
 
 /**
- * Calls a function for each mode in which the loop has had a member, a run or work; in no order.
+ * Calls a function, in no order, for each mode that the loop has: the default mode, each to which an item or work was
+ * added, and each that a host has asked for. A mode that was only run is none of them.
  *
  * @param loop    The loop.
  * @param visit   Called before this call returns.
