@@ -57,12 +57,19 @@ typedef struct {
     uint32_t armed_after; /* as many posts */
 } timer_record;
 
+/* What watches watch, perhaps several of them. */
 typedef struct {
-    rlc_watch *watch;   /* NULL: removed */
-    int fd, far;        /* far: -1 once closed */
+    int fd, far; /* far: -1 once closed */
+    unsigned watches;
+    bool was_read;
+} line_record;
+
+typedef struct {
+    rlc_watch *watch; /* NULL: removed */
+    line_record *line;
     uint32_t interests; /* all that this pass may have looked with */
     uint32_t interest;
-    bool is_inside, is_silent, was_called, was_read;
+    bool is_inside, is_silent, was_called;
 } watch_record;
 
 typedef struct {
@@ -76,9 +83,10 @@ typedef struct {
 static rlc_loop *loop;
 static spy kernel;
 static timer_record timers[MOST_RECORDS];
+static line_record lines[MOST_RECORDS];
 static watch_record watches[MOST_RECORDS];
 static post_record posts[MOST_RECORDS];
-static unsigned timer_count, watch_count, post_count;
+static unsigned timer_count, line_count, watch_count, post_count;
 static uint32_t last_order[2];
 static unsigned depth, runs;
 /** How many posts there were: when the innermost callout began; of each run, when the one began that has stopped it. */
@@ -153,11 +161,12 @@ static void watch_called(rlc_loop *called, rlc_watch *watch, uint32_t ready, voi
     TELL("watch %ld: %u\n", (long)(record - watches), ready);
     char bytes[64];
     /* Believed as the pass's look found it: what a callout has read since is gone, else it is there. */
-    bool is_readable = recv(record->fd, bytes, 1, MSG_PEEK) >= 0;
-    HOLDS(!(ready & RLC_READABLE) || record->was_read || is_readable);
+    line_record *line = record->line;
+    bool is_readable = recv(line->fd, bytes, 1, MSG_PEEK) >= 0;
+    HOLDS(!(ready & RLC_READABLE) || line->was_read || is_readable);
     if ((ready & RLC_READABLE) && chance(2)) {
-        (void)!read(record->fd, bytes, sizeof bytes);
-        record->was_read = true;
+        (void)!read(line->fd, bytes, sizeof bytes);
+        line->was_read = true;
     }
     record->is_inside = true;
     from_a_callout();
@@ -247,22 +256,13 @@ static void remove_timer(void) {
     record->is_armed = false;
 }
 
-static void add_watch(void) {
-    watch_record *record = &watches[watch_count];
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+static void leave_line(line_record *line) {
+    if (--line->watches > 0)
         return;
-    *record = (watch_record){.fd = ends[0], .far = ends[1], .interest = chance(4)};
-    record->interests = record->interest;
-    int status = rlc_loop_add_watch(loop, record->fd, record->interest, watch_called, record, &record->watch);
-    HOLDS(is_answer(status));
-    if (status == 0) {
-        watch_count++;
-        return;
-    }
-    close(ends[0]);
-    close(ends[1]);
-    record->watch = NULL;
+    close(line->fd);
+    if (line->far >= 0)
+        close(line->far);
+    line->far = -1;
 }
 
 static watch_record *some_watch(void) {
@@ -272,11 +272,37 @@ static watch_record *some_watch(void) {
     return record->watch == NULL ? NULL : record;
 }
 
-static void close_ends(watch_record *record) {
-    close(record->fd);
-    if (record->far >= 0)
-        close(record->far);
-    record->far = -1;
+/** That of another watch, or a new one; NULL without descriptors. */
+static line_record *some_line(void) {
+    const watch_record *other = chance(3) == 0 ? some_watch() : NULL;
+    if (other != NULL)
+        return other->line;
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+        return NULL;
+    line_record *line = &lines[line_count++]; /* not more than watches: a refused one makes room */
+    *line = (line_record){.fd = ends[0], .far = ends[1]};
+    return line;
+}
+
+static void add_watch(void) {
+    line_record *line = some_line();
+    if (line == NULL)
+        return;
+    line->watches++;
+    watch_record *record = &watches[watch_count];
+    *record = (watch_record){.line = line, .interest = chance(4)};
+    record->interests = record->interest;
+    int status = rlc_loop_add_watch(loop, line->fd, record->interest, watch_called, record, &record->watch);
+    HOLDS(is_answer(status));
+    if (status == 0) {
+        watch_count++;
+        return;
+    }
+    leave_line(line);
+    if (line->watches == 0)
+        line_count--; /* it was a new one, the last */
+    record->watch = NULL;
 }
 
 static void remove_watch(void) {
@@ -285,7 +311,7 @@ static void remove_watch(void) {
         return;
     rlc_watch_remove(record->watch);
     record->watch = NULL;
-    close_ends(record);
+    leave_line(record->line);
 }
 
 static void change_interest(void) {
@@ -304,23 +330,24 @@ static void change_interest(void) {
 
 static void touch_descriptor(void) {
     watch_record *record = some_watch();
-    if (record == NULL || record->far < 0)
+    if (record == NULL || record->line->far < 0)
         return;
+    line_record *line = record->line;
     char bytes[64] = {0};
     switch (chance(6)) {
     case 0:
-        close(record->far);
-        record->far = -1;
+        close(line->far);
+        line->far = -1;
         break;
     case 1:
-        (void)!read(record->far, bytes, sizeof bytes);
+        (void)!read(line->far, bytes, sizeof bytes);
         break;
     case 2:
-        (void)!read(record->fd, bytes, sizeof bytes);
-        record->was_read = true;
+        (void)!read(line->fd, bytes, sizeof bytes);
+        line->was_read = true;
         break;
     default:
-        (void)!send(record->far, bytes, 1 + chance(20), MSG_NOSIGNAL);
+        (void)!send(line->far, bytes, 1 + chance(20), MSG_NOSIGNAL);
     }
 }
 
@@ -345,7 +372,7 @@ static void let_something_fail(void) {
 static void forget_the_pass(void) {
     for (unsigned i = 0; i < watch_count; i++) {
         watches[i].interests = watches[i].interest;
-        watches[i].was_read = false;
+        watches[i].line->was_read = false;
     }
 }
 
@@ -445,7 +472,7 @@ static void random_steps(unsigned count) {
 
 static void begin_case(uint64_t number) {
     seed = chance_state = number;
-    timer_count = watch_count = post_count = depth = runs = 0;
+    timer_count = line_count = watch_count = post_count = depth = runs = 0;
     last_order[0] = last_order[1] = 0;
     is_over = wants_stop = false;
     fails = chance(2) == 0;
@@ -472,7 +499,7 @@ static void check_that_all_is_served(void) {
     for (unsigned i = 0; i < watch_count; i++) {
         watch_record *record = &watches[i];
         bool is_ready = record->watch != NULL && (record->interest & RLC_READABLE) && !record->is_silent &&
-                        recv(record->fd, &byte, 1, MSG_PEEK) == 1;
+                        recv(record->line->fd, &byte, 1, MSG_PEEK) == 1;
         HOLDS(!is_ready || record->was_called);
     }
 }
@@ -487,7 +514,7 @@ static void end_case(void) {
     HOLDS(last->dropped == 1);
     for (unsigned i = 0; i < watch_count; i++)
         if (watches[i].watch != NULL)
-            close_ends(&watches[i]);
+            leave_line(watches[i].line);
 }
 
 static int (*spied_wait)(void *, int, struct epoll_event *, int, uint64_t);
