@@ -179,8 +179,11 @@ static void test_modes(void) {
     CHECK_IS(rlk_loop_is_empty(NULL, "panel"), 0);
     CHECK_IS(rlk_loop_run_in_mode(NULL, "panel", 0, false), RLK_RUN_TIMED_OUT);
     CHECK_IS(performed, 2);
-    CHECK(rlk_loop_visit_modes(NULL, look_for_panel, &seen) >= 2);
+    int count = rlk_loop_visit_modes(NULL, look_for_panel, &seen);
+    CHECK(count >= 2);
     CHECK_IS(seen, 1);
+    CHECK_IS(rlk_loop_run_in_mode(NULL, "only run", 0, false), RLK_RUN_FINISHED);
+    CHECK_IS(rlk_loop_visit_modes(NULL, look_for_panel, &seen), count); /* a run makes no mode */
 }
 
 static void test_RLK_C_15_runs_without_descriptors(void) {
