@@ -23,8 +23,8 @@ typedef struct rlc_signal_info {
  * Creates a descriptor that is readable while one of the signals is pending for the process, or for the thread that
  * polls it.
  *
- * A signal stays pending only while it is blocked in all threads: see rlc_signals_block. A child of fork(2) creates a
- * descriptor of its own.
+ * A signal stays pending only while it is blocked in all threads: see rlc_signals_block. A child of fork(2) has to
+ * create a descriptor of its own.
  *
  * @param signals At least one signal.
  * @return A descriptor that the caller owns, non-blocking; -EINVAL (no signal, SIGKILL, SIGSTOP, or a signal that the C
@@ -85,7 +85,7 @@ RLC_API int rlc_signal_realtime_min(void);
  */
 RLC_API int rlc_signal_realtime_max(void);
 
-/** A thread, and the signals among those asked for that it does not block. */
+/** A thread, and those of the signals that were looked for that it does not block. */
 typedef struct rlc_thread_mask {
     int32_t thread_id;
     rlc_signals unblocked;

@@ -229,7 +229,7 @@ typedef void (*rlk_source_fn)(rlk_item *source, void *context);
  * Called when a source has entered a mode, or has left it.
  *
  * @param loop    The loop.
- * @param mode    The mode, for the time of the call.
+ * @param mode    The mode. The string is valid until the function returns.
  * @param context The context that was given with the function.
  *
  * Thread: [any]: the one that added, removed or invalidated the source, or whose loop ends.
@@ -241,8 +241,9 @@ typedef void (*rlk_source_hook_fn)(rlk_loop *loop, const char *mode, void *conte
  * equal hash numbers, and once for all sources that equal each other, so that the cost of a source does not grow with
  * the number of others [RLK-C-25].
  *
- * The sources may be members of any loop of the process, or of none: the function may still use a context when
- * rlk_item_release() of its source returns. So free the context in `release`, which the thread that compares may call.
+ * The two sources may be in different loops, or in none, and any thread may compare them. So a comparison may still use
+ * a context after rlk_item_release() of its source has returned: free the context in `release`, and not before. The
+ * thread that compares may be the one that calls `release`.
  *
  * @param a A context.
  * @param b The context of another source with the same function.
@@ -272,7 +273,7 @@ typedef struct rlk_source_options {
     size_t size;                 /**< sizeof(rlk_source_options). */
     rlk_source_fn perform;       /**< Called after a signal. */
     void *context;               /**< Handed to the functions. */
-    rlk_release_fn release;      /**< Or NULL. With one of the next four: called when the last reference is gone. */
+    rlk_release_fn release;      /**< Or NULL. With one of the next four: called when no reference is left. */
     rlk_source_hook_fn schedule; /**< Or NULL: called when the source has entered a mode. */
     rlk_source_hook_fn cancel;   /**< Or NULL: called when the source has left a mode. */
     rlk_equal_fn equal;          /**< Or NULL: a source equals itself only. */

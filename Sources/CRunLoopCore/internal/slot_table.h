@@ -24,12 +24,12 @@ typedef SLIST_HEAD(rlc_unused_slots, rlc_unused_slot) rlc_unused_slots;
 enum { RLC_SLOTS_PER_CHUNK = 8 };
 
 typedef struct rlc_slot_table {
-    unsigned char **chunks; /**< Made one by one, so that no record moves, and few are made ahead. */
+    unsigned char **chunks; /**< Allocated one by one: records do not move, and few unused ones exist. */
     uint32_t record_size;
     uint32_t chunk_count, chunk_room;
     uint32_t touched;    /**< Records that were in use at least once. */
-    uint32_t count;      /**< Records in use; in a table with holes (slot_holes.h), those beyond `enough`. */
-    uint32_t generation; /**< A new record's generation is the next one; this is even. */
+    uint32_t count;      /**< Records in use; in a table with holes (slot_holes.h) minus `enough`, modulo 2^32. */
+    uint32_t generation; /**< Even. A slot in new memory gets the next one when it is claimed first. */
     rlc_unused_slots unused;
 } rlc_slot_table;
 

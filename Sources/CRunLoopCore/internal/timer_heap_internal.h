@@ -1,4 +1,7 @@
-/** What the tests of the deadline heap and rlc_loop may see: a heap of records of their own size, by pointer. */
+/**
+ * The inside of the timer heap, for its own files, its tests, and rlc_loop, which has larger records and refers to them
+ * by pointer.
+ */
 #ifndef RLC_TIMER_HEAP_INTERNAL_H
 #define RLC_TIMER_HEAP_INTERNAL_H
 
@@ -8,11 +11,12 @@
 #include <crunloop_kit/timer_heap.h>
 
 /*
- * An armed timer has one entry in RLC_EXACT or, with tolerance, in RLC_TOLERANT (by deadline). While armed timers
- * differ in their tolerances, each with one is in RLC_LATEST too (by deadline + tolerance). Until then the first of
- * RLC_TOLERANT is also the first to be late.
- * An entry's key is never later than what the timer really wants: a push-out changes the timer only, and settle()
- * brings the key up to date when the entry comes to the top.
+ * An armed timer has one entry, ordered by deadline: in RLC_EXACT if its tolerance is 0, else in RLC_TOLERANT. As long
+ * as all tolerances are equal, the first timer of RLC_TOLERANT is also the first that becomes late. Once two armed
+ * timers differ, each timer of RLC_TOLERANT has an entry in RLC_LATEST too, ordered by deadline + tolerance. That ends
+ * when RLC_TOLERANT is empty.
+ * An entry's key is never later than its timer's deadline. Arming a timer for a later date changes the timer only;
+ * settle() brings the key up to date when the entry comes to the top.
  */
 
 enum { RLC_EXACT, RLC_TOLERANT, RLC_LATEST, RLC_DEADLINE_HEAPS };
@@ -31,12 +35,12 @@ struct rlc_timer_heap {
     rlc_deadline_heap heaps[RLC_DEADLINE_HEAPS]; /**< The first two share their positions: a timer is in one of them. */
     rlc_slot_table timers;
     rlc_slot_holes holes;
-    uint32_t room; /**< Of the arrays. */
+    uint32_t room; /**< For how many timers the arrays have room. */
     uint32_t sequence;
-    bool knows_tolerance;         /**< RLC_TOLERANT and RLC_LATEST have arrays, and there is: */
-    uint64_t *latest_ns;          /**< By slot; 0 for a timer that was always exact. */
-    bool keeps_latest;            /**< RLC_LATEST has what RLC_TOLERANT has. If not, it is empty, and there is: */
-    uint64_t shared_tolerance_ns; /**< Of each armed timer with tolerance. */
+    bool knows_tolerance;         /**< A timer has had a tolerance: RLC_TOLERANT, RLC_LATEST, latest_ns have arrays. */
+    uint64_t *latest_ns;          /**< By slot: deadline + tolerance; 0 if not armed since knows_tolerance is set. */
+    bool keeps_latest;            /**< RLC_LATEST has the timers of RLC_TOLERANT. If not, it is empty. */
+    uint64_t shared_tolerance_ns; /**< Unless keeps_latest: the tolerance of each timer in RLC_TOLERANT. */
 };
 
 static inline rlc_heap_timer *rlc_timer_heap_at(const rlc_timer_heap *heap, uint32_t slot) {
@@ -54,7 +58,7 @@ static inline bool rlc_heap_timer_is_armed(const rlc_heap_timer *timer) {
     return timer->sequence != 0;
 }
 
-/** For an armed one. */
+/** True if the timer has a tolerance. It must be armed. */
 static inline bool rlc_timer_heap_tolerates(const rlc_timer_heap *heap, const rlc_heap_timer *timer) {
     return heap->knows_tolerance && heap->latest_ns[timer->slot.number] > timer->deadline_ns;
 }
@@ -64,10 +68,7 @@ static inline bool rlc_timer_heap_has_armed(const rlc_timer_heap *heap) {
     return (heap->heaps[RLC_EXACT].count | heap->heaps[RLC_TOLERANT].count) != 0;
 }
 
-/**
- * The first key, which is never later than what a timer wants: before it none is due. RLC_TIME_FOREVER without armed
- * timers.
- */
+/** The earliest key: no timer is due before it, but none need be due at it. RLC_TIME_FOREVER without armed timers. */
 static inline uint64_t rlc_timer_heap_earliest_key(const rlc_timer_heap *heap) {
     const rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT], *tolerant = &heap->heaps[RLC_TOLERANT];
     uint64_t key_ns = exact->count > 0 ? exact->entries[0].deadline_ns : RLC_TIME_FOREVER;
@@ -79,22 +80,22 @@ int rlc_timer_heap_create_for(const rlc_kernel *memory, size_t record_size, rlc_
 
 /** As rlc_timer_heap_insert. */
 int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret_timer);
-/** The first tolerance makes room for all members'. False if there is no memory. */
+/** Called for the first timer with a tolerance: allocates for all members. False if there is no memory. */
 bool rlc_timer_heap_learn_tolerance(rlc_timer_heap *heap);
 /** Numbers the armed timers anew from 1, in the order in which they fire. Once in 2^32 arms. */
 void rlc_timer_heap_renumber(rlc_timer_heap *heap);
-/** Puts all that tolerate into RLC_LATEST, too. */
+/** Puts all timers of RLC_TOLERANT into RLC_LATEST, too. */
 void rlc_timer_heap_begin_latest(rlc_timer_heap *heap);
 void rlc_timer_heap_disarm(rlc_timer_heap *heap, rlc_heap_timer *timer);
-/** For every deadline but never. */
+/** Arms a timer in any heap, for any deadline but RLC_TIME_FOREVER. */
 void rlc_timer_heap_arm_anew(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns);
-/** Of the last arming. */
+/** The tolerance with which the timer was armed last. */
 uint64_t rlc_timer_heap_tolerance(const rlc_timer_heap *heap, const rlc_heap_timer *timer);
-/** Of the timer that rlc_timer_heap_wake_at is about; 0 without one. */
+/** The tolerance of the timer for which the heap wakes at rlc_timer_heap_wake_at; 0 if none is armed. */
 uint64_t rlc_timer_heap_wake_tolerance(rlc_timer_heap *heap);
 /** As rlc_timer_heap_remove. The record may be another's from now on, or no record any more. */
 void rlc_timer_heap_release(rlc_timer_heap *heap, rlc_heap_timer *timer);
-/** Frees what most of the timers have needed that were removed. Records in use stay where they are. */
+/** Frees the chunks that hold only removed timers, and shrinks the arrays. Records in use stay where they are. */
 void rlc_timer_heap_give_back(rlc_timer_heap *heap);
 /** As rlc_timer_heap_take_all. */
 typedef void (*rlc_heap_timer_fn)(void *context, rlc_heap_timer *timer);
@@ -103,7 +104,7 @@ size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_ti
 /** Aborts unless every invariant holds. O(n). Only under RLC_INTERNAL_CHECKS. */
 void rlc_timer_heap_verify(const rlc_timer_heap *heap);
 
-/** After each change. */
+/** Called after each change. */
 static inline void rlc_timer_heap_check(const rlc_timer_heap *heap) {
 #ifdef RLC_INTERNAL_CHECKS
     rlc_timer_heap_verify(heap);
@@ -112,7 +113,7 @@ static inline void rlc_timer_heap_check(const rlc_timer_heap *heap) {
 #endif
 }
 
-/** While all timers of the heap are exact. */
+/** The fast way to arm a timer, if rlc_timer_heap_arms_anew returns false. */
 __attribute__((always_inline)) static inline void rlc_timer_heap_arm_exact(
     rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns) {
     rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT];
@@ -127,13 +128,13 @@ __attribute__((always_inline)) static inline void rlc_timer_heap_arm_exact(
     rlc_timer_heap_check(heap);
 }
 
-/** True if rlc_timer_heap_arm_exact does not serve for a deadline other than never. */
+/** True if only rlc_timer_heap_arm_anew can arm a timer with this tolerance, false if rlc_timer_heap_arm_exact can. */
 __attribute__((always_inline)) static inline bool rlc_timer_heap_arms_anew(
     const rlc_timer_heap *heap, uint64_t tolerance_ns) {
     return tolerance_ns > 0 || heap->knows_tolerance || heap->sequence == UINT32_MAX;
 }
 
-/** Sets the number of arms so far, to reach its overflow in a test's lifetime. */
+/** For tests of its overflow: sets the number of arms so far. */
 void rlc_timer_heap_set_sequence(rlc_timer_heap *heap, uint32_t sequence);
 
 #endif

@@ -18,7 +18,7 @@ static inline uint32_t earlier(const rlc_deadline_entry *entries, uint32_t left,
 
 /** The earliest of the children that begin at `child`. */
 static inline uint32_t first_child(const rlc_deadline_entry *entries, uint32_t child, uint32_t count) {
-    if (count - child >= RLC_HEAP_ARITY) /* two comparisons that need not wait for each other, and one */
+    if (count - child >= RLC_HEAP_ARITY) /* the processor can make the inner two comparisons at once */
         return earlier(entries, earlier(entries, child, child + 1), earlier(entries, child + 2, child + 3));
     uint32_t best = child;
     while (++child < count)
@@ -58,9 +58,12 @@ void rlc_deadline_heap_take_out(rlc_deadline_heap *heap, uint32_t slot) {
 
 /* ---- sorting ---- */
 
-/* Runs this short are left to one insertion pass over all. */
+/* Runs of at most this length are not split: one insertion sort over the whole array sorts them in the end. */
 enum { SHORT_RUN = 12 };
-/* A good split halves: more than this is an input on which splitting is of no use. */
+/*
+ * The work that splitting may cost, in entries looked at for each entry of the array. Splits into halves cost less than
+ * 32. Input that costs more splits badly: Shell's sort sorts it.
+ */
 enum { SPLITS_PER_ENTRY = 64 };
 
 static void swap(rlc_deadline_entry *left, rlc_deadline_entry *right) {
@@ -74,7 +77,7 @@ static void order_two(rlc_deadline_entry *left, rlc_deadline_entry *right) {
         swap(left, right);
 }
 
-/** The entries that come before the pivot, the median of three; both sides get at least one. */
+/** Splits by the median of three. Returns how many entries are on the left side. Each side gets at least one. */
 static uint32_t split(rlc_deadline_entry *entries, uint32_t count) {
     rlc_deadline_entry *last = &entries[count - 1], *middle = &entries[count / 2];
     order_two(entries, middle);
@@ -93,7 +96,7 @@ static uint32_t split(rlc_deadline_entry *entries, uint32_t count) {
     }
 }
 
-/** Shell's sort: with gap 1 alone the insertion sort. */
+/** Shell's sort, beginning with `gap`. With gap 1 it is the insertion sort. */
 static void insert_with_gaps(rlc_deadline_entry *entries, uint32_t count, uint32_t gap) {
     for (; gap > 0; gap = gap == 2 ? 1 : (uint32_t)((uint64_t)gap * 5 / 11)) {
         for (uint32_t i = gap; i < count; i++) {
@@ -111,7 +114,7 @@ typedef struct run {
 } run;
 
 void rlc_deadline_entries_sort(rlc_deadline_entry *entries, uint32_t count) {
-    run waiting[32], current = {0, count}; /* the shorter side goes first: no deeper than the bits of `count` */
+    run waiting[32], current = {0, count}; /* the shorter side is sorted first, so at most 32 wait */
     uint32_t waiting_count = 0;
     uint64_t budget = (uint64_t)count * SPLITS_PER_ENTRY;
     for (;;) {

@@ -1,4 +1,4 @@
-/* Whole heaps sorted; nothing here is on a pass's way. */
+/* Sorts whole heaps: when the sequence numbers run out, and when armed timers begin to differ in their tolerances. */
 #include "timer_heap_internal.h"
 
 /** Brings every key up to date and sorts each heap; a sorted array is a heap. */

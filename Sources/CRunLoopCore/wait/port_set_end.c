@@ -1,4 +1,7 @@
-/* A readiness event that says more than "you may read or write", or that may be stale: hang-ups, errors. */
+/*
+ * Decides what a readiness event means: readable, writable, a hang-up, an error. Polls the descriptor if the event may
+ * be stale, and has an end that lasts reported once.
+ */
 #include "port_set_edges.h"
 
 #include <assert.h>
@@ -6,7 +9,7 @@
 
 static_assert(
     EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLERR == POLLERR && EPOLLHUP == POLLHUP && EPOLLPRI == POLLPRI,
-    "one vocabulary");
+    "epoll and poll(2) have the same bits");
 
 void rlc_port_set_suspend(rlc_port_set *set, rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_SUSPENDED, true);
@@ -30,8 +33,9 @@ static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
 }
 
 /**
- * The present readiness, with an error that was fetched: files that report a change by an error do so to the first call
- * only. If poll(2) fails, the fetched event counts as true: no second edge would report it [RLC-TAKE-6].
+ * Polls the descriptor, because the fetched events may be stale. Keeps a fetched EPOLLERR: a file that reports a change
+ * by an error reports it to the first call only. If poll(2) fails, returns the fetched events, because no second edge
+ * would report them [RLC-TAKE-6].
  */
 static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32_t fetched) {
     int events = set->kernel->poll(set->kernel->context, port->fd, (int)rlc_port_asked_events(port));
@@ -40,9 +44,13 @@ static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32
     return (events & POLLNVAL) != 0 ? 0 : (uint32_t)events | (fetched & EPOLLERR);
 }
 
-/** Level-triggered as it is registered, or edge-triggered: what lasts is settled when there is nothing else. */
+/**
+ * Of an event of epoll_fd, where the port is level-triggered, or edge-triggered (RLC_PORT_EDGY) because there was no
+ * edge set. More than an end makes the port level-triggered again. An end alone is settled, so that it is reported
+ * once.
+ */
 uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
-    bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* a pressure trigger's poll takes its event */
+    bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* poll(2) takes the event of a pressure trigger */
     if (!is_believed && !is_gone_if_asked)
         events = look_again(set, port, events);
     if (rlc_port_has(port, RLC_PORT_READ_ENDED))
@@ -66,8 +74,8 @@ bool rlc_port_goes_on(rlc_port *port, uint32_t events) {
 }
 
 /**
- * An edge is either more than an end, which makes the port level-triggered again, or an end that has begun since the
- * last report.
+ * Of an event of the edge set. More than an end makes the port level-triggered again. An end alone has begun since the
+ * last report, and is reported, unless it only completes the end that was reported.
  */
 uint32_t rlc_port_set_examine_edge(rlc_port_set *set, rlc_port *port, uint32_t events) {
     uint32_t ready = ready_bits(port, events);

@@ -17,13 +17,14 @@ RLC_BEGIN_DECLS
 /**
  * Ends an iteration in which a run sleeps, when the descriptor of the run's mode is readable or a moment has come. GLib
  * wakes a context when a source with a descriptor is added or removed, so the adapter keeps this source for the next
- * sleep. The adapter removes the source if it becomes ready while no run sleeps by it. GLib owns it by its references.
+ * sleep. The adapter removes the source if it becomes ready while no run sleeps by it. GLib frees it with its last
+ * reference.
  */
 typedef struct rlc_glib_model_end {
     GSource source; /**< First, so that a pointer to it is a pointer to this. */
     int fd;
     gint depth;           /**< The depth of GLib's dispatches for which it was made. */
-    uintptr_t awaited_at; /**< Where the sleep that it ends lies on the stack; it may have been left. 0: none. */
+    uintptr_t awaited_at; /**< The stack place of the sleep that it ends, which a jump may have left. 0: none. */
 } rlc_glib_model_end;
 
 /** The sleep of an rlk_loop's runs in a context. The caller that attaches it ends it by rlc_glib_model_detach. */
@@ -33,7 +34,7 @@ typedef struct rlc_glib_model {
     GMainContext *context;
     rlc_glib_model_end *end; /**< The source of the last sleep. */
     gint depth;              /**< The depth of GLib's dispatches at which a run sleeps. */
-    uintptr_t asleep_at;     /**< Where that sleep lies on the stack; it may have been left. 0: no run sleeps. */
+    uintptr_t asleep_at;     /**< The stack place of that sleep, which a jump may have left. 0: no run sleeps. */
     uintptr_t calls;         /**< Sleeps on the stack, as <crunloop/adapters/on_stack.h> notes them. */
     bool is_detached;
 } rlc_glib_model;
@@ -70,8 +71,8 @@ static inline void rlc_glib_model_free_if_over(rlc_glib_model *own) {
 }
 
 /**
- * Tells whether GLib iterates for the sleep of a run: then it prepares the rlc_loop, or makes a pass of it, only for
- * that. False in a dialogue that a callback, also one of the rlc_loop, opens there.
+ * Tells whether GLib iterates because a run of the rlk_loop sleeps. GLib prepares and serves the rlc_loop then only for
+ * that sleep. False in a dialogue that a callback of that iteration opens, be it of GLib or of the rlc_loop.
  *
  * @param context The sleep of the runs.
  * @return True: the guest leaves the rlk_loop alone.
@@ -82,7 +83,7 @@ static inline bool rlc_glib_model_is_asleep(void *context) {
     const rlc_glib_model *own = (const rlc_glib_model *)context;
     gint depth = g_main_depth();
     if (rlc_stack_is_left(own->asleep_at, RLC_STACK_HERE))
-        return false; /* GLib's depth counts dispatches that were left, so it may be the same */
+        return false; /* GLib's depth counts dispatches that a jump has left, too, so it may be own->depth again */
     if (depth == own->depth)
         return true;
     return depth == own->depth + 1 && !own->host->is_preparing && g_main_current_source() == &own->host->source;
@@ -94,7 +95,8 @@ static inline bool rlc_glib_model_is_asleep(void *context) {
  * @param source   The source.
  * @param callback Not used.
  * @param data     Not used.
- * @return G_SOURCE_REMOVE if it has not ended its iteration: a dialogue in a callback of that iteration is deeper.
+ * @return G_SOURCE_CONTINUE if it has ended the iteration of its sleep. G_SOURCE_REMOVE if that sleep is over, or if a
+ *         dialogue in a callback of that iteration has dispatched it.
  *
  * Thread: [loop].
  */
