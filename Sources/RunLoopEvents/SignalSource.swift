@@ -34,10 +34,11 @@ extension RunLoop {
   /// thread reaches the loop of that thread only. Source: signalfd(2); libdispatch's signal source.
   ///
   /// A source reads a signal only when it is about to be called. So real-time signals wait in the kernel, and each is
-  /// delivered, in the same time however many wait. When the kernel keeps no more (`RLIMIT_SIGPENDING`), sigqueue(3)
-  /// fails for the sender [RLK-SIGNAL-22]. There is one exception: a signal that one source has read waits in the
-  /// process for the other sources of that signal, for example those in modes that do not run. Up to 65,536 wait for
-  /// each source; further real-time signals are lost for that source, which `lostSignals` counts [RLK-SIGNAL-23].
+  /// delivered; how many wait does not slow a delivery down. When the kernel keeps no more (`RLIMIT_SIGPENDING`),
+  /// sigqueue(3) fails for the sender [RLK-SIGNAL-22]. There is one exception: a signal that one source has read
+  /// waits in the process for the other sources of that signal, for example those in modes that do not run. Up to
+  /// 65,536 wait for each source; further real-time signals are lost for that source, which `lostSignals` counts
+  /// [RLK-SIGNAL-23].
   public final class SignalSource: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     private let receiver: SignalReceiver

@@ -28,7 +28,7 @@ extension RunLoop.ChildSource {
   /// try loop.add(RunLoop.ChildSource(processID: child) { _, status in print(status) })
   /// ```
   ///
-  /// The caller waits for the child, with a `ChildSource` or with waitpid(2).
+  /// The call does not wait for the child's end: the caller has to, with a `ChildSource` or with waitpid(2).
   /// - Parameters:
   ///   - path: The program. A path without a slash is searched in `PATH`.
   ///   - arguments: Without the program's name, which is `path`.

@@ -35,7 +35,7 @@ enum IOThread {
     try loop().add(source)
   }
 
-  /// Runs a block on the I/O thread. False if that cannot be started.
+  /// Runs a block on the I/O thread. False if the thread cannot be started.
   static func perform(_ block: @escaping @Sendable () -> Void) -> Bool {
     (try? loop().perform(block: block)) != nil
   }

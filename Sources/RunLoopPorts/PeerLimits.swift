@@ -5,18 +5,19 @@ extension RunLoop {
   /// and counts it (`Port.peerStatistics`); the connection continues. What was refused counts against no limit
   /// [RLK-PEER-38].
   ///
-  /// A peer is a process of this process's own user, or another user with all of its processes. Numbers below 0 count
-  /// as 0.
+  /// The processes of this process's own user are a peer each. All processes of another user are one peer. Numbers
+  /// below 0 count as 0.
   public struct PeerLimits: Sendable, Hashable {
     /// Open connections. One more is sent the reason and closed [RLK-PEER-20].
     public var connections: Int
-    /// Connections by introduction on which nothing has been sent yet: rights to this process's ports that peers have
-    /// passed on. A right beyond the limit is invalid for its receiver; the introducer keeps its connection
+    /// Connections that the peer has introduced, and whose other end has not sent anything yet. The peer introduces one
+    /// when it passes a right to this process's port on to a third process, or sends this process a right to a third
+    /// process's port. A right beyond the limit is invalid for its receiver; the peer keeps its own connection
     /// [RLK-PEER-21].
     public var introductions: Int
     /// Rights to the peer's ports, and to answer it, that this process holds. The first 64 of each connection do not
-    /// count, the others count by 64. The port refuses a message with one more: a request throws `.noReply` then
-    /// [RLK-PEER-22].
+    /// count. The others are rounded up to a multiple of 64. The port refuses a message with one more: a request throws
+    /// `.noReply` then [RLK-PEER-22].
     public var rights: Int
     /// Descriptors in messages that wait in queues. A message with one more is refused [RLK-PEER-23].
     public var undeliveredDescriptors: Int

@@ -25,8 +25,8 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   let wantedSpin = Atomic<UInt64>(0)
   /// The address of the counters; 0 while nothing is counted.
   let activeCounters = Atomic<UInt>(0)
-  /// The kernel for all of the loop's descriptors, waits and dates: that of the loop's thread at the moment when the
-  /// loop was made, by whatever thread. Nil: the system's.
+  /// The kernel for all of the loop's descriptors, waits and dates: the one that the loop's thread had when the loop
+  /// was made. Another thread may have made it. Nil: the system's.
   package let kernel: Kernel?
   private let ended = Atomic<Bool>(false)
   /// Identifies the process that made the loop.
@@ -65,7 +65,8 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     @inline(__always) unsafeMutableAddress { ownerPlace }
   }
 
-  /// The state of the innermost run, with which `owner` begins. It may not be running. - Thread: The loop's own.
+  /// The state of the innermost run; its `isRunning` is false if the loop does not run. It is the first field of
+  /// `owner`. - Thread: The loop's own.
   @inline(__always)
   var innermostRun: Activation { Activation(at: UnsafeMutableRawPointer(ownerPlace)) }
 
@@ -110,7 +111,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     isUsable && MainThread.isCurrent && ThreadRecord.current.currentLoop === self
   }
 
-  /// True if the calling thread is the loop's own. The thread retains its loop.
+  /// True if the calling thread is the loop's own. A thread retains its loop, so the loop outlives the call.
   @inline(__always)
   var isHeldByCaller: Bool { ownThread.load(ordering: .relaxed) == pthread_self() }
 

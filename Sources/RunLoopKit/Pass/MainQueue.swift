@@ -73,7 +73,7 @@ extension RunLoop {
     lock.withLock { state.isInMainQueue = false }
     timing.end(nil, .mainQueue, on: self)
     if owner.hasHostedWait { endHostedWaitsOfCallout() }
-    owner.mainQueue.hasNoTurn()  // in the next pass
+    owner.mainQueue.hasNoTurn()  // the next pass does not ask the queue by itself
     return hasServed
   }
 
@@ -109,7 +109,7 @@ extension ModePointer {
     if found > 0 { loop.owner.mainQueue.fetchCame() }
     let token = ports.mainQueueToken.load(ordering: .acquiring)
     guard found >= 0, token != 0 else { return }
-    // A wait needs a set.
+    // The mode has waited, so it has a set.
     let set = ports.set!
     if set.hasFetched(token) {
       loop.owner.mainQueue.signalCame()

@@ -3,8 +3,8 @@ extension RunLoop {
   ///
   /// The counterpart of the `performAndWait` that blocks its thread. If the task runs on the loop's own thread, as the
   /// functions of a pinned actor do, the block runs at once, whatever the mode [RLK-ASYNC-1]. Elsewhere it runs among
-  /// the loop's blocks and counts as a source. The task continues with what comes first: the block's end, its
-  /// cancellation, the time limit, the end of the loop [RLK-ASYNC-2].
+  /// the loop's blocks and counts as a source. The task continues at the first of these: the end of the block,
+  /// the task's cancellation, the time limit, the end of the loop [RLK-ASYNC-2].
   /// - Parameters:
   ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. A loop that runs
   ///     in none of them never runs the block.
@@ -13,9 +13,9 @@ extension RunLoop {
   ///   - block: Called once, on the loop's thread. It must return: a thread that ends inside it ends the process with a
   ///     message, since the task would wait for ever. Released before the task goes on [RLK-ASYNC-3].
   /// - Returns: What the block returned.
-  /// - Throws: What the block has thrown. `CancellationError` if the task was cancelled, and `RunLoopError.timedOut` if
-  ///   the limit was over, before the block began: it was withdrawn and will not run. The task waits for a block that
-  ///   has begun. `.loopEnded` if the loop has ended, or ends before the block runs; `.forked`.
+  /// - Throws: What the block has thrown. `CancellationError` if the task was cancelled before the block began;
+  ///   `RunLoopError.timedOut` if the time limit passed before that. In both cases the block will not run. Once it has
+  ///   begun, the task waits for its end. `.loopEnded` if the loop has ended, or ends before the block runs; `.forked`.
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Complexity: O(1), and O(blocks that wait) to withdraw it.
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
     in modes: Mode..., timeout: Duration? = nil, block: sending @escaping () throws -> R
@@ -74,8 +74,9 @@ extension RunLoop {
   ///   - block: Called once, on the loop's thread; released after it ran, or when the task is cancelled. It must
   ///     return, as with the other form [RLK-ASYNC-10].
   /// - Returns: What the block returned.
-  /// - Throws: What the block has thrown; `CancellationError` if the task was cancelled before the block began; a
-  ///   `RunLoopError` as the other form, `.system`, and `.invalidItem` if other code invalidates or removes the timer.
+  /// - Throws: What the block has thrown; `CancellationError` if the task was cancelled before the block began. A
+  ///   `RunLoopError`: `.loopEnded` and `.forked` as the other form; `.system`; `.invalidItem` if other code
+  ///   invalidates or removes the timer.
   /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
     after delay: Duration, tolerance: Duration? = nil, in mode: Mode = .default,

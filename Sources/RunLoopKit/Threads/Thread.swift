@@ -22,8 +22,8 @@ extension RunLoop {
       /// released without having run [RLK-RESIDENT-3].
       case now
       /// The thread stops after it has served what was queued, signalled or due in the default mode when `stop` was
-      /// called, but not what follows from that [RLK-RESIDENT-2]. A run that a callout has nested in another mode ends
-      /// first, by itself or by `.now`.
+      /// called, but not what follows from that [RLK-RESIDENT-2]. A run of another mode that a callout has begun goes
+      /// on until it ends by itself; `.now` ends it, too.
       case afterDueWork
     }
 
@@ -35,7 +35,7 @@ extension RunLoop {
     ///
     /// - Parameters:
     ///   - name: Shown by debuggers and /proc.
-    ///   - stackSize: In bytes, beside the program's thread-local variables; rounded up to whole pages
+    ///   - stackSize: In bytes, rounded up to whole pages; the program's thread-local variables come in addition
     ///     [RLK-RESIDENT-42]. At least `minimumStackSize`: `start` throws if it is less. Nil: the system's default,
     ///     mostly 8 MiB. The kernel provides memory only for the pages that the thread uses.
     ///   - setUp: Called once on the thread before `start` returns, with its loop, to add items. Released after that
@@ -56,7 +56,7 @@ extension RunLoop {
     ///   the thread is over [RLK-RESIDENT-7, RLK-RESIDENT-18]. `.alreadyStarted` also while another thread is starting
     ///   it, and after its end [RLK-RESIDENT-5]. `.system`: the stack is too small (`EINVAL`), the system has no room
     ///   for one more thread (you may start it later) [RLK-RESIDENT-9], or no descriptor for its loop. `.forked`.
-    /// - Thread: Any. - Blocks: Until `setUp` has returned. - Complexity: The system's, for a thread.
+    /// - Thread: Any. - Blocks: Until `setUp` has returned. - Complexity: That of creating a thread.
     @available(*, noasync, message: "it waits for the thread's set-up: in a task, await the async form")
     public func start() throws { try resident.start() }
 

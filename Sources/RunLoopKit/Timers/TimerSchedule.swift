@@ -2,7 +2,7 @@
 package struct TimerSchedule {
   /// The date that the timer reports. A date in the past is reported as given until the timer has fired (A14).
   package var reported: UInt64
-  /// The date that counts. A date in the past means now.
+  /// The date at which the timer fires. A date in the past becomes the moment at which it was set.
   package var date: UInt64
   package var tolerance: UInt64
 
@@ -30,8 +30,9 @@ package struct TimerSchedule {
   @inline(__always)
   var isLaterThanSaid: Bool { date > reported }
 
-  /// Called when the timer is added to a loop whose clock shows `now`. By that clock the given date may still lie
-  /// ahead, or may have passed earlier.
+  /// Called if the date had passed when it was set, and the timer is added to a loop whose clock shows `now`. The
+  /// thread that set it may have had another clock. A date that lies ahead by the loop's clock counts as it was given;
+  /// any other becomes `now` at the latest.
   @inline(never)
   package mutating func follow(now: UInt64) { date = min(date, max(reported, now)) }
 

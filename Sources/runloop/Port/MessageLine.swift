@@ -9,7 +9,7 @@ extension RunLoop.Message {
     }
   }
 
-  /// One line: `id 150 pid 4711 uid 0 bytes 5 "hello" descriptors 1 /etc/hostname`
+  /// One line: `id 150 pid 4711 uid 0 bytes 5 "hello" descriptors 1 "/etc/hostname"`
   var line: String {
     var words = ["id \(id)"]
     if let sender { words.append("pid \(sender.processID) uid \(sender.userID)") }

@@ -11,8 +11,8 @@ final class Timeline: Sendable {
 
   /// Call it on the main thread before any loop exists.
   init(isVirtual: Bool, scale: Double, quantum: Double) {
-    // A thread that computes for long is reported when the backstop ends it, so the time is scaled for slow machines
-    // too.
+    // The virtual time reports a thread that computes for this long. Like the backstop's, the time is longer on slow
+    // machines.
     let patience = Duration.seconds(10 * max(1, scale))
     virtual = isVirtual ? VirtualTime.install(tick: .nanoseconds(100), whenStuck: .report(after: patience)) : nil
     self.scale = scale
@@ -32,7 +32,8 @@ final class Timeline: Sendable {
     seconds.magnitude < 1e18 ? nil : .seconds(seconds < 0 ? Int64.min : Int64.max)
   }
 
-  /// Returns the limit of a run of so many seconds; nil for no limit. Only numbers that are meant as times are scaled.
+  /// Returns the limit of a run of so many seconds; nil for no limit. Not scaled: zero, negative limits, and those
+  /// from 1e6 s on, which stand for no limit in practice.
   func runLimit(_ seconds: Double) -> Duration? {
     if seconds.isNaN { return nil }
     return longest(seconds) ?? .seconds(seconds > 0 && seconds < 1e6 ? seconds * scale : seconds)
