@@ -16,7 +16,7 @@ RUNNING = set()
 
 
 def end_with_this_program():
-    """Makes a signal that ends this program end what it has started, too: a test that spins would run for ever."""
+    """Makes a signal that ends this program kill the commands that it has started: else a test that spins would run for ever."""
     def end_all(number, _):
         for process in list(RUNNING):
             end_session(process)
@@ -35,7 +35,7 @@ def end_session(process):
 
 @contextlib.contextmanager
 def started(command, cwd, env, errors=subprocess.STDOUT):
-    """A command that runs in a session of its own, which ends with the block."""
+    """Starts a command in a session of its own. The end of the `with` block kills the session."""
     process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
                                env=env)
     RUNNING.add(process)
@@ -59,8 +59,8 @@ def run(command, cwd, limit=None, env=None, errors=subprocess.STDOUT):
 
 
 def run_until(command, cwd, limit, env, mark):
-    """Returns (status, line). As `run`, but ends the command at the first line that `mark`, an expression or a function, matches: after
-    a failure the command may wait for long."""
+    """Returns (status, line). As `run`, but ends the command at the first line that `mark`, an expression or a function, matches,
+    because a command may wait for long after it has reported a failure."""
     matches = mark if callable(mark) else re.compile(mark).match
     is_late = threading.Event()
 
@@ -85,7 +85,7 @@ def run_until(command, cwd, limit, env, mark):
 
 
 def run_told(command, cwd, limit, env, mark):
-    """Returns (status, line, running): as `run_until`, with the lines in which those tests began that had not ended."""
+    """Returns (status, line, running): as `run_until`. `running` has the line that began each test that had not ended."""
     begun = {}
 
     def note(line):
