@@ -36,7 +36,7 @@ static void end_left(rlc_loop *loop) {
     uintptr_t callee = loop->callee;
     loop->callee = 0;
     loop->hook_depth = 0;
-    loop->set->is_trusted = false;
+    loop->trusts_batch = false;
     if ((callee & RLC_CALLEE_IS_TIMER) != 0)
         rlc_loop_end_timer(loop, (rlc_timer *)(callee & ~(uintptr_t)RLC_CALLEE_IS_TIMER));
     else if (callee != 0)

@@ -206,9 +206,9 @@ static inline bool is_told_of_timers(const rlc_loop *loop, bool holds_batch) {
 
 /* ---- callouts ---- */
 
-static rlc_port *take_event(rlc_port_set *set, uint32_t *ret_ready) {
-    rlc_port *port = rlc_port_set_take_plain(set, ret_ready);
-    return port != NULL ? port : rlc_port_set_take_port(set, ret_ready);
+static rlc_port *take_event(rlc_loop *loop, uint32_t *ret_ready) {
+    rlc_port *port = loop->trusts_batch ? rlc_port_set_take_plain(loop->set, true, ret_ready) : NULL;
+    return port != NULL ? port : rlc_port_set_take_port(loop->set, loop->trusts_batch, ret_ready);
 }
 
 /** Calls the watches of fetched events. It trusts the events of this pass, and verifies those of an earlier one. */
@@ -217,7 +217,7 @@ static bool call_events(rlc_loop *loop) {
     uint32_t ready;
     /* A nested run may fetch a new batch. The bound leaves the rest of that to the next pass. */
     for (int i = 0; i < RLC_BATCH_MAX && rlc_port_set_has_events(loop->set); i++) {
-        rlc_port *port = take_event(loop->set, &ready);
+        rlc_port *port = take_event(loop, &ready);
         if (port == NULL)
             break;
         if ((ready & RLC_UNWATCHED) != 0) {
@@ -230,7 +230,7 @@ static bool call_events(rlc_loop *loop) {
             loop->told_at_ns = RLC_TIME_FOREVER;
         }
     }
-    loop->set->is_trusted = false;
+    loop->trusts_batch = false;
     return called;
 }
 
@@ -277,7 +277,10 @@ int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
         int status = look(loop, is_busy ? 0 : deadline_ns, outcome);
         if (status < 0)
             return status;
-        rlc_port_set_trust(loop->set);
+        if (loop->set->has_strays)
+            rlc_port_set_drop_strays(loop->set);
+        loop->set->is_fresh = false;
+        loop->trusts_batch = true;
     }
     bool needs_no_clock = skips_look ? is_far_from_timers(loop) : is_told_of_timers(loop, holds_batch);
     uint64_t now_ns = needs_no_clock ? 0 : rlc_loop_now(loop);

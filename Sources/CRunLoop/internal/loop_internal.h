@@ -97,6 +97,7 @@ struct rlc_loop {
     bool has_removed;      /**< Watches or timers were removed whose memory is not free yet. */
     bool has_woken;        /**< A poll has taken a wake since the innermost calls of hooks began. */
     bool is_watched_for_races;
+    bool trusts_batch;   /**< The pass that fetched the set's events is not over: it reports them as they were. */
     uint32_t hook_count; /**< Without removed hooks that a walk may still have. */
     uint32_t fork_generation;
     const uint32_t *fork_word; /**< rlc_fork_word, which does not change after the first generation. */

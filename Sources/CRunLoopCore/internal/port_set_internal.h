@@ -103,8 +103,6 @@ struct rlc_port_set {
     _Atomic bool has_unwatched;
     _Atomic bool has_chores; /**< The next wait has more to do: a larger batch, or a look at quiet ports. */
     bool is_fresh; /**< Nothing has been taken since the wait that fetched the batch. The owner's thread only. */
-    /** Its events are reported as they were fetched: rlc_loop's pass is not over yet. The owner's thread only. */
-    bool is_trusted;
     uint32_t bucket_count;
     const rlc_kernel *kernel;
     rlc_slot_table ports;
@@ -349,43 +347,37 @@ static inline bool rlc_port_is_believed(const rlc_port *port, uint32_t events) {
 
 /* ---- taking: port_set_wait.c ---- */
 
-/** As rlc_port_set_take: the port, or NULL. RLC_ERROR | RLC_UNWATCHED: epoll has ceased to watch it. [locked] */
-rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready);
-
 /** The registered port of an event's token, or NULL: a dead one's. */
 static inline rlc_port *rlc_port_set_live(const rlc_port_set *set, rlc_token token) {
-    if (rlc_token_slot(token) >= set->ports.touched)
+    rlc_port *port = rlc_slot_table_named(&set->ports, token);
+    return port != NULL && rlc_port_has(port, RLC_PORT_REGISTERED) ? port : NULL;
+}
+
+/**
+ * As rlc_port_set_take: the port, or NULL. RLC_ERROR | RLC_UNWATCHED: epoll has ceased to watch it. If the caller
+ * trusts the batch, the set reports each event as it was fetched; else it asks the kernel again where a callout may
+ * have made the event stale. [locked]
+ */
+rlc_port *rlc_port_set_take_port(rlc_port_set *set, bool is_trusted, uint32_t *ret_ready);
+
+/** The same in line, for the event that needs nothing but itself. NULL for all others. */
+static inline rlc_port *rlc_port_set_take_plain(rlc_port_set *set, bool is_trusted, uint32_t *ret_ready) {
+    if (!is_trusted && (set->has_strays || atomic_load(&set->has_unwatched)))
         return NULL;
-    rlc_port *port = rlc_slot_table_at(&set->ports, rlc_token_slot(token));
-    bool is_its = port->slot.generation == rlc_token_generation(token);
-    return is_its && rlc_port_has(port, RLC_PORT_REGISTERED) ? port : NULL;
-}
-
-/** Before an event is taken. True if it is the first of its batch. */
-static inline bool rlc_port_set_begin_taking(rlc_port_set *set) {
-    bool is_fresh = set->is_fresh;
-    if (is_fresh && set->has_strays)
-        rlc_port_set_drop_strays(set);
-    set->is_fresh = false;
-    return is_fresh;
-}
-
-/** What the last wait has fetched is reported as it is, until is_trusted is cleared. [locked] */
-static inline void rlc_port_set_trust(rlc_port_set *set) {
-    (void)rlc_port_set_begin_taking(set);
-    set->is_trusted = true;
-}
-
-/** rlc_port_set_take_port in line, for the common event of a trusted batch. NULL for all others. */
-static inline rlc_port *rlc_port_set_take_plain(rlc_port_set *set, uint32_t *ret_ready) {
-    if (!set->is_trusted || !rlc_port_set_holds_batch(set) || rlc_port_set_is_forked(set))
+    if (!rlc_port_set_holds_batch(set) || rlc_port_set_is_forked(set))
         return NULL;
     const struct epoll_event *event = &set->batch->events[set->cursor];
     rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
-    *ret_ready = port == NULL || rlc_port_is(port, RLC_PORT_COUNTER) ? 0 : rlc_port_plain_ready(port, event->events);
+    if (port == NULL || rlc_port_is(port, RLC_PORT_COUNTER))
+        return NULL;
+    if (!is_trusted && !set->is_fresh && !rlc_port_is_believed(port, event->events))
+        return NULL;
+    *ret_ready = rlc_port_plain_ready(port, event->events);
     if (*ret_ready == 0)
         return NULL;
     set->cursor++;
+    if (!is_trusted)
+        set->is_fresh = false;
     return port;
 }
 

@@ -68,12 +68,17 @@ static inline uint32_t rlc_token_generation(rlc_token token) {
     return (uint32_t)(token.bits >> 32);
 }
 
-/** Returns the record of a token; NULL if the token is stale. */
-static inline void *rlc_slot_table_find(const rlc_slot_table *table, rlc_token token) {
-    if (rlc_token_slot(token) >= table->touched || (rlc_token_generation(token) & 1) == 0)
+/** Returns the record of the token's slot if no later one was claimed there; else NULL. For tokens that were valid. */
+static inline void *rlc_slot_table_named(const rlc_slot_table *table, rlc_token token) {
+    if (rlc_token_slot(token) >= table->touched)
         return NULL;
     rlc_slot *record = rlc_slot_table_at(table, rlc_token_slot(token));
     return record->generation == rlc_token_generation(token) ? record : NULL;
+}
+
+/** Returns the record of a token; NULL if the token is stale. */
+static inline void *rlc_slot_table_find(const rlc_slot_table *table, rlc_token token) {
+    return (rlc_token_generation(token) & 1) != 0 ? rlc_slot_table_named(table, token) : NULL;
 }
 
 #endif

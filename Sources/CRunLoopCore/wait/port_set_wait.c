@@ -75,7 +75,6 @@ static inline int fetch(rlc_port_set *set, uint64_t deadline_ns) {
     set->cursor = set->shared_cursor = 0;
     set->fetched = count > 0 ? (uint32_t)count : 0;
     set->is_fresh = true;
-    set->is_trusted = false;
     return count;
 }
 
@@ -133,7 +132,7 @@ static inline int64_t read_counter(const rlc_port_set *set, const rlc_port *port
  * A read has failed. What has passed with that is not the end of the counter: a second read takes what is there, since
  * it makes no edge of its own. ECANCELED: a timerfd on the wall clock, which was set.
  */
-__attribute__((noinline)) static uint32_t take_failed_counter(rlc_port_set *set, rlc_port *port, int64_t error) {
+__attribute__((noinline)) static uint32_t examine_failed_counter(rlc_port_set *set, rlc_port *port, int64_t error) {
     int64_t size = read_counter(set, port);
     bool reads = size > 0 || error == -ECANCELED;
     if (reads && !rlc_port_has(port, RLC_PORT_EMPTIES) && (size > 0 || size == -EAGAIN))
@@ -144,14 +143,14 @@ __attribute__((noinline)) static uint32_t take_failed_counter(rlc_port_set *set,
 }
 
 /** Reads the eight bytes that make an event of a counter's edge. What to report, or 0. */
-static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
+static uint32_t examine_counter(rlc_port_set *set, rlc_port *port) {
     if (!rlc_port_has(port, RLC_PORT_KNOWN))
         learn_about_counter(set, port);
     int64_t size = read_counter(set, port);
     if (size == -EAGAIN)
         return 0;
     if (size < 0)
-        return take_failed_counter(set, port, size);
+        return examine_failed_counter(set, port, size);
     if (size > 0) {
         /* More messages make no new edge; a MOD looks again, and queues the port behind those that became ready. */
         if (!rlc_port_has(port, RLC_PORT_EMPTIES))
@@ -164,7 +163,7 @@ static uint32_t take_counter(rlc_port_set *set, rlc_port *port) {
 
 /* ---- taking: readiness ---- */
 
-static uint32_t take_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
+static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
     rlc_port_assign(port, RLC_PORT_RENEWED, false); /* its next event is of a later fetch */
     uint32_t ready = is_believed ? rlc_port_plain_ready(port, events) : 0;
     if ((events & RLC_EVENT_OF_EDGE) != 0)
@@ -197,7 +196,7 @@ __attribute__((noinline)) static rlc_port *take_shared(
         rlc_port_assign(oldest, RLC_PORT_REPORTED, true);
         /* It gets no event that only the others are interested in: a half-closed peer is no hang-up for a writer. */
         uint32_t its_events = events & (rlc_port_asked_events(oldest) | EPOLLHUP | EPOLLERR);
-        uint32_t ready = take_readiness(set, oldest, its_events, is_believed);
+        uint32_t ready = examine_readiness(set, oldest, its_events, is_believed);
         if (ready == 0)
             continue;
         *ret_ready = ready;
@@ -221,26 +220,29 @@ static rlc_port *port_at_cursor(rlc_port_set *set) {
     return NULL;
 }
 
-static rlc_port *take_fetched(rlc_port_set *set, uint32_t *ret_ready) {
-    bool is_fresh = rlc_port_set_begin_taking(set);
+static rlc_port *take_fetched(rlc_port_set *set, bool is_trusted, uint32_t *ret_ready) {
+    is_trusted |= set->is_fresh;
+    if (set->is_fresh && set->has_strays)
+        rlc_port_set_drop_strays(set);
+    set->is_fresh = false;
     while (rlc_port_set_holds_batch(set)) {
         rlc_port *port = port_at_cursor(set);
         struct epoll_event event = set->batch->events[set->cursor];
-        bool is_believed = is_fresh || set->is_trusted;
         if (port != NULL && rlc_port_has(port, RLC_PORT_SHARED)) {
-            port = take_shared(set, port, event.events, is_believed, ret_ready);
+            port = take_shared(set, port, event.events, is_trusted, ret_ready);
             if (port != NULL)
                 return port;
         }
         set->cursor++;
         if (port == NULL)
             continue;
-        is_believed |= rlc_port_is_believed(port, event.events) || (event.events & RLC_EVENT_OF_EDGE) != 0;
+        bool is_believed =
+            is_trusted || rlc_port_is_believed(port, event.events) || (event.events & RLC_EVENT_OF_EDGE) != 0;
         uint32_t ready = RLC_READABLE;
         if (rlc_port_is(port, RLC_PORT_READINESS))
-            ready = take_readiness(set, port, event.events, is_believed);
+            ready = examine_readiness(set, port, event.events, is_believed);
         else if (rlc_port_is(port, RLC_PORT_COUNTER))
-            ready = take_counter(set, port);
+            ready = examine_counter(set, port);
         if (ready == 0)
             continue;
         *ret_ready = ready;
@@ -258,68 +260,35 @@ static rlc_port *take_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
     return rlc_port_set_take_unwatched(set);
 }
 
-rlc_port *rlc_port_set_take_port(rlc_port_set *set, uint32_t *ret_ready) {
+rlc_port *rlc_port_set_take_port(rlc_port_set *set, bool is_trusted, uint32_t *ret_ready) {
     if (!rlc_port_set_has_events(set) || rlc_port_set_is_forked(set))
         return NULL;
     rlc_port *port = take_unwatched(set, ret_ready);
-    if (port == NULL && rlc_port_set_holds_batch(set))
-        port = take_fetched(set, ret_ready);
+    if (port == NULL)
+        port = take_fetched(set, is_trusted, ret_ready);
     if (port == NULL && set->has_news) { /* level-triggered again: found without a wait of its own */
         set->has_news = false;
-        port = fetch(set, 0) > 0 ? take_fetched(set, ret_ready) : NULL;
+        port = fetch(set, 0) > 0 ? take_fetched(set, is_trusted, ret_ready) : NULL;
     }
     return port != NULL ? port : take_unwatched(set, ret_ready); /* what looking at the events has found */
 }
 
-static rlc_port_event event_of(const rlc_port *port, uint32_t ready, rlc_port_fate fate) {
-    return (rlc_port_event){.token = rlc_slot_token(&port->slot),
-        .context = port->context,
-        .kind = (rlc_port_kind)port->kind,
-        .ready = ready,
-        .fate = fate};
-}
-
-__attribute__((noinline)) static bool take_uncommon(rlc_port_set *set, rlc_port_event *ret_event) {
+bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
     uint32_t ready;
-    const rlc_port *port = rlc_port_set_take_port(set, &ready);
+    rlc_port *port = rlc_port_set_take_plain(set, false, &ready);
+    if (port == NULL)
+        port = rlc_port_set_take_port(set, false, &ready);
+    else if ((port->interest & RLC_ONE_SHOT) != 0 && rlc_port_is(port, RLC_PORT_READINESS))
+        rlc_port_set_suspend(set, port);
     if (port == NULL)
         return false;
     rlc_port_fate fate = RLC_FATE_WATCHED;
     if ((ready & RLC_UNWATCHED) != 0)
         fate = rlc_port_has(port, RLC_PORT_ORPHAN) ? RLC_FATE_LOST : RLC_FATE_REFUSED;
-    *ret_event = event_of(port, ready & ~(uint32_t)RLC_UNWATCHED, fate);
-    return true;
-}
-
-/**
- * rlc_port_set_take_port for the common event: the first of its batch, and plain or a counter's; or an owned port's.
- * NULL for all others.
- */
-static rlc_port *take_common(rlc_port_set *set, uint32_t *ret_ready) {
-    if (set->has_strays || atomic_load(&set->has_unwatched) || !rlc_port_set_holds_batch(set))
-        return NULL;
-    const struct epoll_event *event = &set->batch->events[set->cursor];
-    rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
-    if (port == NULL || (!set->is_fresh && !rlc_port_is_believed(port, event->events)) || rlc_port_set_is_forked(set))
-        return NULL;
-    bool is_counter = rlc_port_is(port, RLC_PORT_COUNTER);
-    *ret_ready = is_counter ? take_counter(set, port) : rlc_port_plain_ready(port, event->events);
-    if (*ret_ready == 0 && !is_counter)
-        return NULL;
-    set->cursor++;
-    if (*ret_ready == 0)
-        return NULL; /* nothing was called: the next event is as fresh */
-    set->is_fresh = false;
-    return port;
-}
-
-bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
-    uint32_t ready;
-    rlc_port *port = take_common(set, &ready);
-    if (port == NULL)
-        return take_uncommon(set, ret_event);
-    if (rlc_port_is(port, RLC_PORT_READINESS) && (port->interest & RLC_ONE_SHOT) != 0)
-        rlc_port_set_suspend(set, port);
-    *ret_event = event_of(port, ready, RLC_FATE_WATCHED);
+    *ret_event = (rlc_port_event){.token = rlc_slot_token(&port->slot),
+        .context = port->context,
+        .kind = (rlc_port_kind)port->kind,
+        .ready = ready & ~(uint32_t)RLC_UNWATCHED,
+        .fate = fate};
     return true;
 }
