@@ -29,7 +29,7 @@ ADAPTER_HEADERS := $(wildcard Sources/CRunLoop/include/crunloop/adapters/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h Sources/CRunLoop/internal/*.h include/crunloop_kit/*.h)
 # What the usual pass of a loop runs through is compiled for speed, if CFLAGS ask for that, and all else for size: also what
 # each time makes a system call.
-CORE_HOT := deadline_heap loop_post loop_run loop_timer port_set_wait timer_due
+CORE_HOT := deadline_heap loop_post loop_run loop_timer port_set_readiness timer_due
 # If the compiler has these options: the padding before functions, loops and targets of jumps would be 2.2 kB of 54.
 CORE_PACKED := -fno-align-functions -fno-align-loops -fno-align-jumps
 CORE_DENSE := $(shell $(CC) -Werror $(CORE_PACKED) -x c -c /dev/null -o /dev/null 2>/dev/null && echo $(CORE_PACKED))

@@ -1,6 +1,5 @@
 /* The calls of a host, which sleeps for the loop. */
 #include "loop_internal.h"
-#include "port_set_edges.h"
 
 #include <errno.h>
 

@@ -1,7 +1,6 @@
 /* A run makes passes until there is a result. A pass polls the kernel, unless it may skip that, and makes callouts. */
 #include "kernel_internal.h"
 #include "loop_internal.h"
-#include "port_set_lost.h"
 #include "wakeup_port_internal.h"
 
 #include <assert.h>

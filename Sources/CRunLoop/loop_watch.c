@@ -1,5 +1,4 @@
 #include "loop_internal.h"
-#include "port_set_lost.h"
 #include "timer_port_internal.h"
 #include "wakeup_port_internal.h"
 
@@ -106,9 +105,9 @@ int rlc_loop_add_watch(
         return status;
     if (is_own(loop, fd))
         return -EBADF;
-    rlc_port *port = rlc_port_set_claim(loop->set);
-    if (port == NULL)
+    if (!rlc_port_set_has_room(loop->set) && rlc_port_set_make_room(loop->set) < 0)
         return -ENOMEM;
+    rlc_port *port = rlc_port_set_claim(loop->set);
     port->fd = fd; /* a record begins with zeros, so its kind is RLC_PORT_READINESS */
     port->interest = (uint8_t)port_interest(interest);
     port->context = context;

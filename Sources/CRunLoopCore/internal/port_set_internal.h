@@ -70,6 +70,9 @@ enum {
     RLC_PORT_RENEWED = RLC_PORT_REFUSED /**< Owned, and registered anew: a fetched event may be of the time before. */
 };
 
+/** Of a hint, with a bit that it has no other use for: it is a wakeup port's eventfd, and its context the port. */
+enum { RLC_PORT_WAKEUP = RLC_PORT_SEEN };
+
 /** Of what is taken: beside RLC_ERROR, that epoll does not watch the port any more. */
 enum { RLC_UNWATCHED = 1 << 16 };
 
@@ -108,7 +111,7 @@ struct rlc_port_set {
     rlc_slot_table ports;
     rlc_port_bucket *buckets;
     uint32_t fork_generation;
-    _Atomic int epoll_fd; /**< Another one after a loss: port_set_lost.c. Changed under the lock. */
+    _Atomic int epoll_fd; /**< Another one after a loss: port_set_registration.c. Changed under the lock. */
     int edge_fd;          /**< The edge set while somebody is in it; else -1. */
 
     /* Under the lock. */
@@ -148,6 +151,10 @@ static inline bool rlc_port_is(const rlc_port *port, rlc_port_kind kind) {
     return kind == RLC_PORT_READINESS ? port->kind == 0 : (port->kind & kind) != 0;
 }
 
+__attribute__((always_inline)) static inline bool rlc_port_is_wakeup(const rlc_port *port) {
+    return (port->state & RLC_PORT_WAKEUP) != 0 && rlc_port_is(port, RLC_PORT_HINT);
+}
+
 enum { RLC_PORT_STATES = 16 };
 
 static inline bool rlc_port_has(const rlc_port *port, unsigned state) {
@@ -173,59 +180,10 @@ static inline bool rlc_port_set_is_forked(const rlc_port_set *set) {
     return rlc_has_forked_since(set->fork_generation);
 }
 
-/* ---- the set and its members: port_set.c ---- */
-
-/** A set whose records have `record_size` bytes and begin with an rlc_port: ports by pointer, for rlc_loop. */
-int rlc_port_set_create_for(const rlc_kernel *kernel, size_t record_size, rlc_port_set **ret_set);
-int rlc_port_set_make_room(rlc_port_set *set);
-
-/** A record that is no member yet; to enroll it allocates nothing. NULL without memory. [locked] */
-static inline rlc_port *rlc_port_set_claim(rlc_port_set *set) {
-    /* A slot that was in use before has its room. */
-    bool has_room = !SLIST_EMPTY(&set->ports.unused) || rlc_port_set_make_room(set) == 0;
-    if (!has_room)
-        return NULL;
-    rlc_slot *slot = rlc_slot_table_claim(&set->ports);
-    memset(slot + 1, 0, set->ports.record_size - sizeof *slot);
-    return (rlc_port *)(void *)slot;
-}
-
-/** Becomes a member: watches its `fd` as its kind, interest and context say. Else as rlc_port_set_insert. [locked] */
-int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port);
-/** Is no member any more. As rlc_port_set_remove. [locked] */
-int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port);
-
-/* ---- interest and muting: port_set_interest.c ---- */
-
-/** As rlc_port_set_set_interest. [locked] */
-int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest);
-/** The same in the port's own callout: what that was called with is not reported again. [locked] */
-int rlc_port_set_change_served_interest(rlc_port_set *set, rlc_port *port, uint32_t interest);
-/** As rlc_port_set_set_muted. [locked] */
-int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted);
-
-/* ---- members by number: port_set_share.c ---- */
-
-/** Buckets for all slots that there are. -ENOMEM. */
-int rlc_port_set_reserve_buckets(rlc_port_set *set);
-/** The owner, which is another port, if they share their number; else NULL. */
-rlc_port *rlc_port_sharing_owner(rlc_port *owner, const rlc_port *port);
-/** The next older member that shares the port's number with it, or NULL. */
-rlc_port *rlc_port_older_sharer(const rlc_port *port);
-/** Who shares the owner's number has changed. */
-void rlc_port_note_sharing(rlc_port *owner);
+/* ---- members by number ---- */
 
 static inline rlc_port_bucket *rlc_port_set_bucket(const rlc_port_set *set, int fd) {
     return &set->buckets[(uint32_t)fd & (set->bucket_count - 1)];
-}
-
-/** Into its number's bucket, as the newest there. */
-static inline void rlc_port_set_link(rlc_port_set *set, rlc_port *port) {
-    SLIST_INSERT_HEAD(rlc_port_set_bucket(set, port->fd), port, older);
-}
-
-static inline void rlc_port_set_unlink(rlc_port_set *set, rlc_port *port) {
-    SLIST_REMOVE(rlc_port_set_bucket(set, port->fd), port, rlc_port, older);
 }
 
 /** The owner among this member and the older ones in the number's bucket, or NULL. */
@@ -240,32 +198,61 @@ static inline rlc_port *rlc_port_set_owner(const rlc_port_set *set, int fd) {
     return set->bucket_count == 0 ? NULL : rlc_port_owner_from(SLIST_FIRST(rlc_port_set_bucket(set, fd)), fd);
 }
 
+/* ---- the set and its members: port_set_members.c ---- */
+
+/** A set whose records have `record_size` bytes and begin with an rlc_port: ports by pointer, for rlc_loop. */
+int rlc_port_set_create_for(const rlc_kernel *kernel, size_t record_size, rlc_port_set **ret_set);
+
+/** A record can be claimed. A slot that was in use before has its room. */
+static inline bool rlc_port_set_has_room(const rlc_port_set *set) {
+    return !SLIST_EMPTY(&set->ports.unused);
+}
+
+/** Makes room for one more record, and for what it needs as a member. -ENOMEM. [locked] */
+int rlc_port_set_make_room(rlc_port_set *set);
+
+/** A record that is no member yet, for which there is room; to enroll it allocates nothing. [locked] */
+static inline rlc_port *rlc_port_set_claim(rlc_port_set *set) {
+    rlc_slot *slot = rlc_slot_table_claim(&set->ports);
+    memset(slot + 1, 0, set->ports.record_size - sizeof *slot);
+    return (rlc_port *)(void *)slot;
+}
+
+/** Becomes a member: watches its `fd` as its kind, interest and context say. Else as rlc_port_set_insert. [locked] */
+int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port);
+/** Is no member any more. As rlc_port_set_remove. [locked] */
+int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port);
+/** As rlc_port_set_set_interest. [locked] */
+int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest);
+/** The same in the port's own callout: what that was called with is not reported again. [locked] */
+int rlc_port_set_change_served_interest(rlc_port_set *set, rlc_port *port, uint32_t interest);
+/** As rlc_port_set_set_muted. [locked] */
+int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted);
+
+/* ---- registrations in epoll: port_set_registration.c ---- */
+
+/** The next older member that shares the port's number with it, or NULL. */
+rlc_port *rlc_port_older_sharer(const rlc_port *port);
+/** Who shares the owner's number has changed. */
+void rlc_port_note_sharing(rlc_port *owner);
 /**
  * The owner if the port is it, or shares its number: then what happens to the port changes the registration. Or NULL.
  */
 rlc_port *rlc_port_set_registrant(const rlc_port_set *set, rlc_port *port);
-
-/* ---- registrations in epoll: port_set_register.c ---- */
-
-/** epoll_ctl(2) on `epoll_fd`, to add or change; -ECHILD in a child of fork(2). */
-int rlc_port_set_try_control(rlc_port_set *set, int epoll_fd, int operation, const rlc_port *port);
-/** After it has failed on the set's descriptor: if that is lost, once more on a new one. The last call's status. */
-int rlc_port_set_control_again(rlc_port_set *set, int operation, const rlc_port *port, int status);
-/** Both. */
-int rlc_port_set_control(rlc_port_set *set, int operation, const rlc_port *port);
-/** Deletes the registration of the port's number; -ECHILD in a child of fork(2). */
-int rlc_port_set_delete(rlc_port_set *set, const rlc_port *port);
-/** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */
-int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
 /** All members that the owner is registered for are quiet and kept: its events only hint at news. */
 bool rlc_port_is_hint_only(const rlc_port *owner);
 /** It is registered anew, which repeats the ends of those that are kept. */
 void rlc_port_note_repetition(rlc_port *owner);
+
+/**
+ * epoll_ctl(2), to add or change; if the set's descriptor is lost, once more on a new one. -ECHILD in a child of
+ * fork(2).
+ */
+int rlc_port_set_control(rlc_port_set *set, int operation, const rlc_port *port);
+/** Registers, changes or drops the owner's registration as its state asks. 0 or -errno. */
+int rlc_port_set_update(rlc_port_set *set, rlc_port *port);
 /** Deletes its registration, if it has one. */
 void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
-
-/* ---- members that epoll does not watch, though it should: port_set_unwatched.c ---- */
-
 /**
  * Registers anew what has changed, as rlc_port_set_update, for callers that cannot return an error: members that epoll
  * refuses are not watched until rlc_port_set_retry or rlc_port_set_set_interest succeeds, and take reports them.
@@ -277,15 +264,63 @@ void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port);
 void rlc_port_set_lose(rlc_port_set *set, int fd);
 /** Lets take report, once the port is not muted, that epoll does not watch it. */
 void rlc_port_set_note_unwatched(rlc_port_set *set, rlc_port *port);
-/** The next member that take has to report so, or NULL. */
-rlc_port *rlc_port_set_take_unwatched(rlc_port_set *set);
+/** The owner's number is not in the edge set any more. The last one closes the set. */
+void rlc_port_set_unmark_edges(rlc_port_set *set, rlc_port *owner);
+/** The set's hint that is a wakeup port's eventfd, or was it until that was lost; or NULL. O(members). */
+rlc_port *rlc_port_set_wakeup(const rlc_port_set *set);
+/** True if the hint's number is another file's by now: then it is lost, and take reports it. [locked] */
+bool rlc_port_set_has_lost_hint(rlc_port_set *set, rlc_port *hint);
+/** Deletes the registration of a dead token. False if its number does not reach it: then the set is rebuilt. */
+bool rlc_port_set_drop_stray(rlc_port_set *set, rlc_token token);
 
-/* ---- the wait and its batch: port_set_wait.c ---- */
+/** Its registration changes: the event that is fetched already, if there is one, is to be verified [RLC-OWN-2]. */
+static inline void rlc_port_note_renewal(rlc_port *port) {
+    static_assert(RLC_PORT_RENEWED == RLC_PORT_OWNED << 1, "one bit beside the other");
+    port->state |= (uint16_t)((port->state & RLC_PORT_OWNED) << 1);
+}
 
-/** NULL without memory. */
-rlc_batch *rlc_batch_create(const rlc_kernel *memory, uint32_t capacity);
-/** A larger batch, if that many members need one, for the owner to move into at its next wait. [locked] */
-void rlc_port_set_offer_batch(rlc_port_set *set, uint32_t members);
+/* ---- ends that last: port_set_edges.c ---- */
+
+/**
+ * A port was reported with an end that may last. If it does, the port is quiet from now on: the edge set watches it,
+ * and each of its events is news. If epoll refuses, take reports so.
+ */
+void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events);
+/** Remembers with which interest an end was reported. */
+void rlc_port_note_told(rlc_port *port);
+/** The port is level-triggered again, so that epoll reports its present readiness. */
+void rlc_port_set_revive(rlc_port_set *set, rlc_port *port);
+/** The edge set watches the owner's number as the state of its members asks. */
+void rlc_port_set_update_edges(rlc_port_set *set, rlc_port *owner);
+/** A new owner of the number of `older`, which was the owner: of its edges, too, if they share the number. */
+void rlc_port_set_take_over_edges(rlc_port_set *set, rlc_port *port, rlc_port *older);
+/** The owner leaves its number to the earlier member. */
+void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlier);
+/** Deletes the number of the owner from the edge set, if it is there. */
+void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner);
+/**
+ * Puts the oldest event of the edge set in the place of its own. Its port; NULL if there is none, or if the event is
+ * passed on: several share the number, or the port reports nothing now.
+ */
+rlc_port *rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event);
+/** An end of these events hides something that the port waits for. */
+bool rlc_port_set_has_more(const rlc_port_set *set, const rlc_port *port, uint32_t events);
+/** These events of the edge set only complete an end: a peer that had stopped writing has left. */
+bool rlc_port_goes_on(rlc_port *port, uint32_t events);
+/** Asks the kernel about the quiet ports that wait to write: no edge tells them that an error was taken. */
+void rlc_port_set_look_behind_ends(rlc_port_set *set);
+/**
+ * An event of the first set for a number whose members are quiet. If it is more than the end that was reported, and the
+ * edge set did not report it, they are level-triggered again.
+ */
+void rlc_port_set_take_hint(rlc_port_set *set, rlc_port *owner, uint32_t events);
+/**
+ * Before a port becomes level-triggered: one that is kept, and has no error now, is going to be added anew. Only that
+ * names its wait queue to epoll if it was added first while the error lasted.
+ */
+void rlc_port_set_hook_again(rlc_port_set *set, rlc_port *owner, const rlc_port *port);
+
+/* ---- waiting and taking: port_set_readiness.c ---- */
 
 /** Fetched events have not been taken. */
 static inline bool rlc_port_set_holds_batch(const rlc_port_set *set) {
@@ -297,24 +332,11 @@ static inline bool rlc_port_set_has_events(const rlc_port_set *set) {
     return rlc_port_set_holds_batch(set) || atomic_load_explicit(&set->has_unwatched, memory_order_acquire);
 }
 
-/* ---- fetched events without a port: port_set_stray.c ---- */
-
-/** Gets rid of the registrations whose fetched events have no port any more. [locked] */
-void rlc_port_set_drop_strays(rlc_port_set *set);
-
-/* ---- what an event says: port_set_end.c ---- */
-
-/**
- * What to report of a readiness event that says more than "you may read or write", or that has to be verified; 0 for
- * nothing. What has ended or is in error is registered accordingly.
- */
-uint32_t rlc_port_set_examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed);
-/** The same of an event of the edge set. */
-uint32_t rlc_port_set_examine_edge(rlc_port_set *set, rlc_port *port, uint32_t events);
-/** These events of the edge set only complete an end: a peer that had stopped writing has left. */
-bool rlc_port_goes_on(rlc_port *port, uint32_t events);
-/** Suspends the port until its interest is set. */
-void rlc_port_set_suspend(rlc_port_set *set, rlc_port *port);
+/** The registered port of an event's token, or NULL: a dead one's. */
+static inline rlc_port *rlc_port_set_live(const rlc_port_set *set, rlc_token token) {
+    rlc_port *port = rlc_slot_table_named(&set->ports, token);
+    return port != NULL && rlc_port_has(port, RLC_PORT_REGISTERED) ? port : NULL;
+}
 
 /**
  * What to report of an event that says nothing but "you may read or write", if nothing else is known of the port; else
@@ -329,14 +351,6 @@ static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t event
     return ready & port->interest;
 }
 
-/* ---- members whose events are believed: port_set_owned.c ---- */
-
-/** Its registration changes: the event that is fetched already, if there is one, is to be verified [RLC-OWN-2]. */
-static inline void rlc_port_note_renewal(rlc_port *port) {
-    static_assert(RLC_PORT_RENEWED == RLC_PORT_OWNED << 1, "one bit beside the other");
-    port->state |= (uint16_t)((port->state & RLC_PORT_OWNED) << 1);
-}
-
 /**
  * The event of an owned port is true until it is taken. One that says more than "you may read" is not believed: whether
  * it can be written may change by a write of anybody, and an end is to be told with what is true of it now.
@@ -345,13 +359,8 @@ static inline bool rlc_port_is_believed(const rlc_port *port, uint32_t events) {
     return (port->state & (RLC_PORT_OWNED | RLC_PORT_RENEWED)) == RLC_PORT_OWNED && events == EPOLLIN;
 }
 
-/* ---- taking: port_set_wait.c ---- */
-
-/** The registered port of an event's token, or NULL: a dead one's. */
-static inline rlc_port *rlc_port_set_live(const rlc_port_set *set, rlc_token token) {
-    rlc_port *port = rlc_slot_table_named(&set->ports, token);
-    return port != NULL && rlc_port_has(port, RLC_PORT_REGISTERED) ? port : NULL;
-}
+/** Gets rid of the registrations whose fetched events have no port any more. [locked] */
+void rlc_port_set_drop_strays(rlc_port_set *set);
 
 /**
  * As rlc_port_set_take: the port, or NULL. RLC_ERROR | RLC_UNWATCHED: epoll has ceased to watch it. If the caller

@@ -3,13 +3,11 @@
  * ever. So a second epoll set, the edge set, watches them edge-triggered until they are more than ended. It is a member
  * of the first one.
  *
- * Some stay in the first one, too, edge-triggered: see port_set_kept.c.
- *
  * It is a set of its own because a registration reports what is true when it is made. That report is taken out of the
  * edge set before the port's callout runs. So each later event of it is news, also if the callout has taken an error
  * and caused the next one.
  */
-#include "port_set_edges.h"
+#include "port_set_internal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -88,20 +86,6 @@ static void mark(rlc_port_set *set, rlc_port *owner) {
     rlc_port_assign(owner, RLC_PORT_EDGES, true);
 }
 
-void rlc_port_set_unmark_edges(rlc_port_set *set, rlc_port *owner) {
-    const rlc_kernel *kernel = set->kernel;
-    struct epoll_event unused = {.events = 0};
-    if (!rlc_port_has(owner, RLC_PORT_EDGES))
-        return;
-    rlc_port_assign(owner, RLC_PORT_EDGES, false);
-    if (--set->edge_count > 0 || set->edge_fd < 0 || rlc_port_set_is_forked(set))
-        return;
-    /* A child of fork(2) may have it, too, with all that is in it. */
-    (void)kernel->epoll_control(kernel->context, set->epoll_fd, EPOLL_CTL_DEL, set->edge_fd, &unused);
-    kernel->close(kernel->context, set->edge_fd);
-    set->edge_fd = -1;
-}
-
 void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner) {
     bool is_there = rlc_port_has(owner, RLC_PORT_EDGES) && set->edge_fd >= 0 && !rlc_port_set_is_forked(set);
     if (is_there && set->edge_count > 1)             /* else the set goes */
@@ -126,6 +110,12 @@ static void forget_edge_set(rlc_port_set *set, bool is_closed) {
         if (rlc_slot_is_live(&port->slot) && rlc_port_has(port, RLC_PORT_EDGES))
             leave_edges(set, port);
     }
+}
+
+bool rlc_port_goes_on(rlc_port *port, uint32_t events) {
+    bool was_half = rlc_port_has(port, RLC_PORT_HALF);
+    rlc_port_assign(port, RLC_PORT_HALF, (events & RLC_ENDS) == EPOLLRDHUP);
+    return was_half && rlc_port_has(port, RLC_PORT_QUIET) && (events & RLC_ENDS) == (EPOLLHUP | EPOLLRDHUP);
 }
 
 /** The number has news, which are reported when its members are level-triggered again. */
@@ -263,6 +253,50 @@ void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlie
         leave_edges(set, earlier);
 }
 
+/* ---- quiet ports that stay in the first set, too, edge-triggered ---- */
+
+/*
+ * A file whose poll fails before it names a wait queue, as that of a tun without a device does, wakes no set that it is
+ * added to then, but the one that has known it before.
+ */
+
+/*
+ * Sockets and pipes, which know how many bytes can be read, wake each set that they are in. Of others, an error may be
+ * one that the file's poll returns before it names a wait queue.
+ */
+static bool has_to_keep(const rlc_port_set *set, const rlc_port *port, uint32_t events) {
+    return (events & RLC_ENDS) == EPOLLERR && set->kernel->readable_bytes(set->kernel->context, port->fd) < 0;
+}
+
+/** What an event of the first set says is reported already, or the edge set reports it. */
+static bool is_repetition(const rlc_port_set *set, const rlc_port *port, uint32_t events) {
+    bool is_known = rlc_port_has(port, RLC_PORT_REPEATS | RLC_PORT_HALF); /* half: of sockets, which wake both sets */
+    return is_known && (events & RLC_ENDS) != 0 && !rlc_port_set_has_more(set, port, events);
+}
+
+void rlc_port_set_take_hint(rlc_port_set *set, rlc_port *owner, uint32_t events) {
+    bool is_known = true;
+    for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
+        if (!rlc_port_has(port, RLC_PORT_QUIET))
+            continue;
+        bool is_its = is_repetition(set, port, events);
+        rlc_port_assign(port, is_its ? RLC_PORT_REPEATS : RLC_PORT_END, false);
+        is_known &= is_its;
+    }
+    if (is_known)
+        return;
+    rlc_port_set_renew(set, owner);
+    set->has_news = true;
+}
+
+void rlc_port_set_hook_again(rlc_port_set *set, rlc_port *owner, const rlc_port *port) {
+    if (!rlc_port_has(port, RLC_PORT_QUIET) || !rlc_port_has(port, RLC_PORT_KEPT))
+        return;
+    int events = set->kernel->poll(set->kernel->context, port->fd, 0);
+    if (events >= 0 && (events & POLLERR) == 0)
+        rlc_port_set_drop(set, owner); /* to be added anew */
+}
+
 /* ---- into it and out of it ---- */
 
 void rlc_port_set_revive(rlc_port_set *set, rlc_port *port) {
@@ -315,7 +349,7 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     rlc_port_assign(port, RLC_PORT_HALF, (events & RLC_ENDS) == EPOLLRDHUP);
     if (is_edge_triggered(owner))
         return;
-    rlc_port_assign(port, RLC_PORT_KEPT, rlc_port_set_has_to_keep(set, port, events));
+    rlc_port_assign(port, RLC_PORT_KEPT, has_to_keep(set, port, events));
     rlc_port_assign(port, still_writes ? RLC_PORT_READ_ENDED : RLC_PORT_QUIET, true);
     int status = register_edges(set, owner);
     if (status == -EBADF || status == -ENOENT || status == -EPERM) {
@@ -363,18 +397,4 @@ void rlc_port_set_look_behind_ends(rlc_port_set *set) {
         set->hidden = RLC_NONE_HIDDEN;
     else
         atomic_store(&set->has_chores, true);
-}
-
-uint64_t rlc_port_set_limit_wait(rlc_port_set *set, uint64_t deadline_ns) {
-    if (set->hidden == RLC_NONE_HIDDEN)
-        return deadline_ns;
-    atomic_store(&set->has_chores, true);
-    if (set->hidden == RLC_HIDDEN_SEEN) {
-        if (deadline_ns != 0)
-            set->hidden = RLC_HIDDEN; /* what follows a sleep may take an error */
-        return deadline_ns;
-    }
-    set->hidden = RLC_HIDDEN_SEEN;
-    atomic_store(&set->has_unwatched, true); /* so that take looks, under the lock */
-    return 0;
 }

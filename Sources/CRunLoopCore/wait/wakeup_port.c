@@ -229,3 +229,31 @@ void rlc_wakeup_port_end(rlc_wakeup_port *port) {
     atomic_store(&port->is_ended, true);
     close_if_over(port);
 }
+
+/* ---- descriptors that other code has closed ---- */
+
+void rlc_kit_set_lost_fn(rlc_wakeup_port *port, rlc_lost_fn lost_fn, void *context) {
+    rlc_reporting_port *reporting = (rlc_reporting_port *)port;
+    reporting->lost_fn = lost_fn;
+    reporting->lost_context = context;
+}
+
+void rlc_wakeup_port_tell(const rlc_wakeup_port *port, rlc_lost lost) {
+    const rlc_reporting_port *reporting = (const rlc_reporting_port *)port;
+    if (port->may_end && reporting->lost_fn != NULL)
+        reporting->lost_fn(reporting->lost_context, lost);
+}
+
+int rlc_kit_lost_write(const rlc_wakeup_port *port, int *ret_error) {
+    *ret_error = atomic_load(&port->lost_error);
+    return atomic_load(&port->lost_fd);
+}
+
+void rlc_kit_demand_renewal(rlc_wakeup_port *port) {
+    atomic_store(&port->watched_by, RLC_TO_BE_RENEWED);
+}
+
+bool rlc_kit_take_renewal(rlc_wakeup_port *port) {
+    int expected = RLC_TO_BE_RENEWED;
+    return atomic_compare_exchange_strong(&port->watched_by, &expected, RLC_RENEWED);
+}

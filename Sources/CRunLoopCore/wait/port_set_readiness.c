@@ -1,6 +1,6 @@
-/* Waits, and takes what the wait has fetched: the next event that is still true. */
+/* Waits, and takes what the wait has fetched: the next event that is still true, and what it says. */
 #include "memory.h"
-#include "port_set_edges.h"
+#include "port_set_internal.h"
 
 #include <crunloop_kit/looks.h>
 
@@ -15,36 +15,18 @@ _Static_assert(offsetof(rlc_port_set, cursor) == offsetof(struct rlc_kit_port_se
                    offsetof(rlc_port_set, has_unwatched) == offsetof(struct rlc_kit_port_set_head, has_unwatched) &&
                    sizeof(((rlc_port_set *)0)->has_unwatched) == sizeof(bool),
     "as rlc_kit_has_batch reads them");
-
-/* ---- the batch: it grows with the members ---- */
-
-rlc_batch *rlc_batch_create(const rlc_kernel *memory, uint32_t capacity) {
-    rlc_batch *batch = rlc_memory_new(memory, sizeof *batch + capacity * sizeof batch->events[0]);
-    if (batch != NULL)
-        batch->capacity = capacity;
-    return batch;
-}
-
-void rlc_port_set_offer_batch(rlc_port_set *set, uint32_t members) {
-    uint32_t wanted = members > RLC_BATCH_MAX ? RLC_BATCH_MAX : members;
-    if (wanted <= set->next_capacity)
-        return;
-    uint32_t capacity = set->next_capacity;
-    while (capacity < wanted)
-        capacity *= 2;
-    const rlc_kernel *memory = rlc_memory_of(set->kernel);
-    rlc_batch *batch = rlc_batch_create(memory, capacity);
-    if (batch == NULL)
-        return; /* the old one serves as well */
-    set->next_capacity = (uint8_t)capacity;
-    rlc_memory_free(memory, atomic_exchange(&set->next_batch, batch));
-    atomic_store(&set->has_chores, true);
-}
+static_assert(
+    EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLERR == POLLERR && EPOLLHUP == POLLHUP && EPOLLPRI == POLLPRI,
+    "one vocabulary");
 
 /* ---- waiting: the owner's thread, without the lock ---- */
 
 bool rlc_port_set_has_batch(const rlc_port_set *set) {
     return rlc_port_set_has_events(set);
+}
+
+bool rlc_port_set_has_unwatched(const rlc_port_set *set) {
+    return atomic_load(&set->has_unwatched);
 }
 
 bool rlc_kit_has_fetched(const rlc_port_set *set, rlc_token token) {
@@ -78,11 +60,26 @@ static inline int fetch(rlc_port_set *set, uint64_t deadline_ns) {
     return count;
 }
 
+/** How long the wait may last that begins now: not at all, if it has to look at quiet ports that wait to write. */
+static uint64_t limit_wait(rlc_port_set *set, uint64_t deadline_ns) {
+    if (set->hidden == RLC_NONE_HIDDEN)
+        return deadline_ns;
+    atomic_store(&set->has_chores, true);
+    if (set->hidden == RLC_HIDDEN_SEEN) {
+        if (deadline_ns != 0)
+            set->hidden = RLC_HIDDEN; /* what follows a sleep may take an error */
+        return deadline_ns;
+    }
+    set->hidden = RLC_HIDDEN_SEEN;
+    atomic_store(&set->has_unwatched, true); /* so that take looks, under the lock */
+    return 0;
+}
+
 /** Apart, so that the usual wait saves fewer registers. */
 __attribute__((noinline)) static int fetch_with_chores(rlc_port_set *set, uint64_t deadline_ns) {
     atomic_store(&set->has_chores, false);
     move_into_larger_batch(set);
-    uint64_t until_ns = rlc_port_set_limit_wait(set, deadline_ns);
+    uint64_t until_ns = limit_wait(set, deadline_ns);
     int count = fetch(set, until_ns);
     if (count > 0 && set->hidden == RLC_HIDDEN_SEEN)
         set->hidden = RLC_HIDDEN;
@@ -98,7 +95,7 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
     return fetch(set, deadline_ns);
 }
 
-/* ---- taking, under the lock: counters ---- */
+/* ---- what an event says: counters ---- */
 
 /**
  * What a counter's descriptor is, asked when it matters: at its first event whether a read may wait, at its second one
@@ -161,18 +158,125 @@ static uint32_t examine_counter(rlc_port_set *set, rlc_port *port) {
     return RLC_HANGUP;
 }
 
-/* ---- taking: readiness ---- */
+/* ---- what an event says: readiness, hang-ups, errors ---- */
+
+static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
+    uint32_t ready = 0;
+    if ((events & (EPOLLIN | EPOLLRDHUP)) != 0)
+        ready |= RLC_READABLE;
+    if ((events & EPOLLOUT) != 0)
+        ready |= RLC_WRITABLE;
+    if ((events & EPOLLPRI) != 0)
+        ready |= RLC_PRIORITY;
+    ready &= port->interest;
+    if ((events & (EPOLLHUP | EPOLLRDHUP)) != 0)
+        ready |= RLC_HANGUP;
+    if ((events & EPOLLERR) != 0)
+        ready |= RLC_ERROR;
+    return ready;
+}
+
+/**
+ * The present readiness, with an error that was fetched: files that report a change by an error do so to the first call
+ * only. If poll(2) fails, the fetched event counts as true: no second edge would report it [RLC-TAKE-6].
+ */
+static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32_t fetched) {
+    int events = set->kernel->poll(set->kernel->context, port->fd, (int)rlc_port_asked_events(port));
+    if (events < 0)
+        return fetched;
+    return (events & POLLNVAL) != 0 ? 0 : (uint32_t)events | (fetched & EPOLLERR);
+}
+
+/** Level-triggered as it is registered, or edge-triggered: what lasts is settled when there is nothing else. */
+static uint32_t examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
+    bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* a pressure trigger's poll takes its event */
+    if (!is_believed && !is_gone_if_asked)
+        events = look_again(set, port, events);
+    if (rlc_port_has(port, RLC_PORT_READ_ENDED))
+        events &= ~(uint32_t)(EPOLLIN | EPOLLRDHUP); /* the edge set reports these */
+    else if (!rlc_port_has(port, RLC_PORT_EDGY))
+        rlc_port_assign(port, RLC_PORT_TOLD, false);
+    uint32_t ready = ready_bits(port, events);
+    if ((events & RLC_ENDS) == 0 || rlc_port_set_has_more(set, port, events & ~(uint32_t)EPOLLOUT)) {
+        if (rlc_port_has(port, RLC_PORT_EDGY))
+            rlc_port_set_revive(set, port);
+    } else if (ready != 0) {
+        rlc_port_set_settle(set, port, events);
+    }
+    return ready;
+}
+
+/**
+ * An edge is either more than an end, which makes the port level-triggered again, or an end that has begun since the
+ * last report.
+ */
+static uint32_t examine_edge(rlc_port_set *set, rlc_port *port, uint32_t events) {
+    uint32_t ready = ready_bits(port, events);
+    if (ready == 0 || (events & RLC_ENDS) == 0 || rlc_port_set_has_more(set, port, events)) {
+        rlc_port_set_revive(set, port);
+        return ready;
+    }
+    if (rlc_port_goes_on(port, events))
+        return 0;
+    if (rlc_port_has(port, RLC_PORT_READ_ENDED) && (events & (EPOLLHUP | EPOLLERR)) != 0)
+        rlc_port_set_settle(set, port, events);
+    rlc_port_note_told(port);
+    return ready;
+}
+
+/** The port reports nothing until its interest is set. */
+static void suspend(rlc_port_set *set, rlc_port *port) {
+    rlc_port_assign(port, RLC_PORT_SUSPENDED, true);
+    rlc_port_set_renew(set, port);
+}
 
 static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
     rlc_port_assign(port, RLC_PORT_RENEWED, false); /* its next event is of a later fetch */
     uint32_t ready = is_believed ? rlc_port_plain_ready(port, events) : 0;
     if ((events & RLC_EVENT_OF_EDGE) != 0)
-        ready = rlc_port_set_examine_edge(set, port, events & ~RLC_EVENT_OF_EDGE);
+        ready = examine_edge(set, port, events & ~RLC_EVENT_OF_EDGE);
     else if (ready == 0)
-        ready = rlc_port_set_examine(set, port, events, is_believed);
+        ready = examine(set, port, events, is_believed);
     if ((port->interest & RLC_ONE_SHOT) != 0 && ready != 0)
-        rlc_port_set_suspend(set, port);
+        suspend(set, port);
     return ready;
+}
+
+/* ---- taking, under the lock ---- */
+
+void rlc_port_set_drop_strays(rlc_port_set *set) {
+    /* After a change by another thread a dead event may just be late. A true stray will be back. */
+    if (atomic_load(&set->changes) != set->changes_at_wait)
+        return;
+    for (uint32_t i = set->cursor; i < set->fetched; i++) {
+        rlc_token token = {.bits = set->batch->events[i].data.u64};
+        bool is_edge_set = token.bits == RLC_EDGE_SET_BITS;
+        if (!is_edge_set && rlc_port_set_live(set, token) == NULL && !rlc_port_set_drop_stray(set, token))
+            return;
+    }
+}
+
+/** The next member that take has to report as not watched, or NULL. */
+static rlc_port *take_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
+    if (!atomic_load(&set->has_unwatched))
+        return NULL;
+    if (set->hidden != RLC_NONE_HIDDEN)
+        rlc_port_set_look_behind_ends(set);
+    rlc_port *first = NULL;
+    atomic_store(&set->has_unwatched, false);
+    for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
+        rlc_port *port = rlc_slot_table_at(&set->ports, slot);
+        bool is_reported = rlc_slot_is_live(&port->slot) && rlc_port_has(port, RLC_PORT_MEMBER) &&
+                           rlc_port_has(port, RLC_PORT_UNWATCHED) && !rlc_port_has(port, RLC_PORT_MUTED);
+        if (is_reported && first != NULL)
+            atomic_store(&set->has_unwatched, true);
+        else if (is_reported)
+            first = port;
+    }
+    if (first != NULL)
+        rlc_port_assign(first, RLC_PORT_UNWATCHED, false);
+    *ret_ready = RLC_ERROR | RLC_UNWATCHED;
+    return first;
 }
 
 /**
@@ -203,8 +307,6 @@ __attribute__((noinline)) static rlc_port *take_shared(
         return oldest;
     }
 }
-
-/* ---- taking: any ---- */
 
 /** The port of the event at the cursor, or NULL. One of the edge set takes the place of that set's own. */
 static rlc_port *port_at_cursor(rlc_port_set *set) {
@@ -251,15 +353,6 @@ static rlc_port *take_fetched(rlc_port_set *set, bool is_trusted, uint32_t *ret_
     return NULL;
 }
 
-static rlc_port *take_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
-    if (!atomic_load(&set->has_unwatched))
-        return NULL;
-    *ret_ready = RLC_ERROR | RLC_UNWATCHED;
-    if (set->hidden != RLC_NONE_HIDDEN)
-        rlc_port_set_look_behind_ends(set);
-    return rlc_port_set_take_unwatched(set);
-}
-
 rlc_port *rlc_port_set_take_port(rlc_port_set *set, bool is_trusted, uint32_t *ret_ready) {
     if (!rlc_port_set_has_events(set) || rlc_port_set_is_forked(set))
         return NULL;
@@ -279,7 +372,7 @@ bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
     if (port == NULL)
         port = rlc_port_set_take_port(set, false, &ready);
     else if ((port->interest & RLC_ONE_SHOT) != 0 && rlc_port_is(port, RLC_PORT_READINESS))
-        rlc_port_set_suspend(set, port);
+        suspend(set, port);
     if (port == NULL)
         return false;
     rlc_port_fate fate = RLC_FATE_WATCHED;
