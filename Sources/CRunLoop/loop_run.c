@@ -224,7 +224,7 @@ static bool call_events(rlc_loop *loop) {
         } else if (!rlc_port_is(port, RLC_PORT_HINT)) {
             rlc_loop_call_watch(loop, (rlc_watch *)port, ready);
             called = true;
-        } else if (!rlc_port_is_wakeup(port)) {
+        } else if (!rlc_port_is(port, RLC_PORT_WAKEUP)) {
             rlc_timer_port_note_expiry(port->context);
             loop->told_at_ns = RLC_TIME_FOREVER;
         }

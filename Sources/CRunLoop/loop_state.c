@@ -143,11 +143,11 @@ static void append_watch(text *text, const rlc_watch *watch) {
         append(text, ", readable");
     if ((port->interest & RLC_WRITABLE) != 0)
         append(text, ", writable");
-    if (rlc_port_has(port, RLC_PORT_PENDING))
+    if (rlc_watch_is_pending(watch))
         append(text, ", to be registered");
-    else if (rlc_port_has(port, RLC_PORT_REFUSED))
+    else if (rlc_port_has(port, RLC_PORT_UNWATCHED) && !rlc_port_has(port, RLC_PORT_MEMBER))
         append(text, ", refused");
-    else if (rlc_port_has(port, RLC_PORT_SUSPENDED) || !rlc_port_has(port, RLC_PORT_MEMBER))
+    else if (rlc_port_has(port, RLC_PORT_SUSPENDED))
         append(text, ", suspended");
     append(text, "\n");
 }

@@ -25,7 +25,7 @@ static void detach(rlc_slot_list *list, rlc_watch *watch) {
 }
 
 static void make_pending(rlc_watch *watch) {
-    rlc_port_assign(&watch->port, RLC_PORT_PENDING, true);
+    rlc_port_assign(&watch->port, RLC_PORT_SUSPENDED, false);
     append(&watch->loop->pending, watch);
     watch->loop->has_prelude = true;
     rlc_loop_end_blind_skips(watch->loop);
@@ -33,11 +33,11 @@ static void make_pending(rlc_watch *watch) {
 
 static void leave_lists(rlc_watch *watch) {
     rlc_loop *loop = watch->loop;
-    if (rlc_port_has(&watch->port, RLC_PORT_PENDING))
+    if (rlc_watch_is_pending(watch))
         detach(&loop->pending, watch);
-    if (rlc_port_has(&watch->port, RLC_PORT_REFUSED))
+    else if (rlc_port_has(&watch->port, RLC_PORT_UNWATCHED))
         detach(&loop->failed, watch);
-    rlc_port_assign(&watch->port, RLC_PORT_PENDING | RLC_PORT_REFUSED, false);
+    rlc_port_assign(&watch->port, RLC_PORT_UNWATCHED, false);
 }
 
 /**
@@ -45,7 +45,7 @@ static void leave_lists(rlc_watch *watch) {
  * is set.
  */
 static void refuse(rlc_watch *watch) {
-    watch->port.state = RLC_PORT_REFUSED;
+    watch->port.state = RLC_PORT_UNWATCHED;
     append(&watch->loop->failed, watch);
 }
 
@@ -147,7 +147,7 @@ int rlc_watch_set_interest(rlc_watch *watch, uint32_t interest) {
             loop->set, &watch->port, port_interest(interest));
     }
     watch->port.interest = (uint8_t)port_interest(interest);
-    if (rlc_port_has(&watch->port, RLC_PORT_PENDING))
+    if (rlc_watch_is_pending(watch))
         return 0;
     leave_lists(watch);
     make_pending(watch); /* the set has refused it: try again */
@@ -208,7 +208,7 @@ void rlc_loop_mute(rlc_loop *loop, rlc_watch *watch) {
 
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port) {
     if (rlc_port_is(port, RLC_PORT_HINT)) {
-        if (rlc_port_is_wakeup(port))
+        if (rlc_port_is(port, RLC_PORT_WAKEUP))
             rlc_kit_demand_renewal(loop->wakeup);
         else
             rlc_loop_lose_timer_port(loop);
@@ -223,6 +223,7 @@ bool rlc_loop_call_failed_watches(rlc_loop *loop) {
     while (!rlc_slot_list_is_empty(&loop->failed) && !rlc_loop_is_forked(loop)) {
         rlc_watch *watch = watch_at(loop, loop->failed.first);
         leave_lists(watch);
+        rlc_port_assign(&watch->port, RLC_PORT_SUSPENDED, true);
         rlc_loop_call_watch(loop, watch, RLC_ERROR);
         called = true;
     }

@@ -84,6 +84,7 @@ typedef enum rlc_port_kind {
      * elsewhere what has happened [RLC-PORT-9]. For descriptors of the embedder's own, such as its timer port.
      */
     RLC_PORT_HINT,
+    RLC_PORT_WAKEUP, /**< A hint that is a wakeup port's eventfd, inserted by rlc_kit_watch_wakeup. */
 } rlc_port_kind;
 
 /** Whether epoll still watches the port of an event. */

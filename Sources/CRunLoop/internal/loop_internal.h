@@ -270,6 +270,11 @@ bool rlc_loop_call_failed_watches(rlc_loop *loop);
 int rlc_loop_wait_again(rlc_loop *loop, uint64_t deadline_ns, int failure);
 /** Handles a member that epoll does not watch any more: a watch is refused, an own descriptor is replaced. */
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port);
+
+/** It waits for the next pass to make it a member. */
+static inline bool rlc_watch_is_pending(const rlc_watch *watch) {
+    return !rlc_port_has(&watch->port, RLC_PORT_MEMBER | RLC_PORT_UNWATCHED | RLC_PORT_SUSPENDED);
+}
 void rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready);
 /** Takes a muted watch back into the set: the run inside its callout, which left it out, has ended. */
 void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch);

@@ -14,46 +14,48 @@
 /* epoll_wait(2) copies at most as many events as the batch has room for; others stay in the kernel, none is lost. */
 enum { RLC_BATCH_MIN = 4, RLC_BATCH_MAX = 128 };
 
-/** Only the owner of a number, its newest member that is no orphan, can be registered: with older ones that share it,
- * for all of them. */
+/**
+ * Only the owner of a number, its newest member that is no orphan, can be registered: with older ones that share it,
+ * for all of them.
+ */
 enum {
-    RLC_PORT_REGISTERED = 1, /**< epoll knows the number under this port's token. */
-    RLC_PORT_MUTED = 2,
-    RLC_PORT_SUSPENDED = 4,     /**< One-shot, and reported: set_interest arms it again. */
-    RLC_PORT_ORPHAN = 8,        /**< Its number was closed, and may belong to another file. */
-    RLC_PORT_EMPTIES = 16,      /**< A counter that one read empties. */
-    RLC_PORT_READ_ENDED = 32,   /**< The end of the file was reported: the edge set watches reading. */
-    RLC_PORT_TOLD = 64,         /**< The last report was an end with nothing left to read. */
-    RLC_PORT_BLOCKS = 128,      /**< A counter without O_NONBLOCK: a read may wait if another reader was first. */
-    RLC_PORT_MEMBER = 256,      /**< Enrolled. */
-    RLC_PORT_PENDING = 512,     /**< rlc_loop's: waits for the next pass to enroll it. */
-    RLC_PORT_REFUSED = 1024,    /**< rlc_loop's: that failed, and its callout was not called yet. */
-    RLC_PORT_SHARED = 2048,     /**< Of the owner: older members share its number. */
-    RLC_PORT_REPORTED = 4096,   /**< Of those that share: take has returned it for the present event. */
-    RLC_PORT_SEEN = 8192,       /**< A counter with an event: RLC_PORT_BLOCKS has been asked for. */
-    RLC_PORT_KNOWN = 16384,     /**< So has RLC_PORT_EMPTIES. */
-    RLC_PORT_UNWATCHED = 32768, /**< epoll does not watch it any more, though it should: take reports it. */
+    RLC_PORT_REGISTERED = 1 << 0, /**< epoll knows the number under this port's token. */
+    RLC_PORT_MEMBER = 1 << 1,     /**< Enrolled. */
+    RLC_PORT_MUTED = 1 << 2,
+    RLC_PORT_SUSPENDED = 1 << 3, /**< It was reported, and rests until its interest is set: one-shot, or refused. */
+    RLC_PORT_ORPHAN = 1 << 4,    /**< Its number was closed, and may belong to another file. */
+    RLC_PORT_UNWATCHED = 1 << 5, /**< epoll does not watch it, though it should: that is to be reported. */
+    RLC_PORT_SHARED = 1 << 6,    /**< Of the owner: older members share its number. */
+    RLC_PORT_REPORTED = 1 << 7,  /**< Of those that share: take has returned it for the present event. */
+    RLC_PORT_OWNED = 1 << 8,     /**< Nobody reads the descriptor but who is told of its events. */
+    RLC_PORT_RENEWED = 1 << 9,   /**< Owned, and registered anew: a fetched event may be of the time before. */
+    RLC_PORT_BLOCKS = 1 << 10,   /**< A counter without O_NONBLOCK: a read may wait if another reader was first. */
 
-    /* In `end`: of a port that has RLC_PORT_TOLD, but for RLC_PORT_EDGES. */
-    RLC_PORT_QUIET = 1 << 16,       /**< The end lasts: the edge set watches it; epoll_fd only if it is kept. */
-    RLC_PORT_EDGES = 1 << 17,       /**< Of the owner: the edge set knows the number under this port's token. */
-    RLC_PORT_HALF = 1 << 18,        /**< The peer has stopped writing, and no more. */
-    RLC_PORT_EDGY = 1 << 19,        /**< There was no edge set: edge-triggered where it is. See RLC_PORT_REPEATS. */
-    RLC_PORT_TOLD_READER = 1 << 20, /**< The port was interested in reading then, */
-    RLC_PORT_TOLD_WRITER = 1 << 21, /**< and in writing. */
-};
-
-/** Of a quiet port, with bits that a readiness port or a quiet one has no other use for. */
-enum {
-    RLC_PORT_KEPT = RLC_PORT_EMPTIES, /**< It stays in epoll_fd, too, edge-triggered: the edge set may not be woken. */
-    RLC_PORT_REPEATS = RLC_PORT_EDGY  /**< Kept: its next event in epoll_fd may repeat what is reported already. */
+    /* Of a port that was reported with an end. */
+    RLC_PORT_TOLD = 1 << 11,        /**< The last report was an end with nothing left to read. */
+    RLC_PORT_TOLD_READER = 1 << 12, /**< The port was interested in reading then, */
+    RLC_PORT_TOLD_WRITER = 1 << 13, /**< and in writing. */
+    RLC_PORT_HALF = 1 << 14,        /**< The peer has stopped writing, and no more. */
+    RLC_PORT_READ_ENDED = 1 << 15,  /**< The end of the file was reported: the edge set watches reading. */
+    RLC_PORT_QUIET = 1 << 16,       /**< The end lasts: the edge set watches it. */
+    RLC_PORT_EDGY = 1 << 17,        /**< epoll_fd watches it edge-triggered, beside the edge set or in its place. */
+    RLC_PORT_REPEATS = 1 << 18,     /**< Quiet: its next event in epoll_fd may repeat what is reported already. */
+    RLC_PORT_EDGES = 1 << 19,       /**< Of the owner: the edge set knows the number under this port's token. */
 };
 
 /** Of an end: what a port that is level-triggered again has none of. */
 enum {
-    RLC_PORT_END = RLC_PORT_READ_ENDED | RLC_PORT_QUIET | RLC_PORT_TOLD | RLC_PORT_TOLD_READER | RLC_PORT_TOLD_WRITER |
-                   RLC_PORT_EDGY | RLC_PORT_HALF
+    RLC_PORT_END = RLC_PORT_TOLD | RLC_PORT_TOLD_READER | RLC_PORT_TOLD_WRITER | RLC_PORT_HALF | RLC_PORT_READ_ENDED |
+                   RLC_PORT_QUIET | RLC_PORT_EDGY | RLC_PORT_REPEATS
 };
+
+/** What is known of a counter's descriptor. */
+typedef enum rlc_counter {
+    RLC_COUNTER_NEW,     /**< It had no event yet. */
+    RLC_COUNTER_SEEN,    /**< It had one: RLC_PORT_BLOCKS is known. */
+    RLC_COUNTER_REFILLS, /**< A read may leave something. */
+    RLC_COUNTER_EMPTIES, /**< One read empties it. */
+} rlc_counter;
 
 /** What the kernel says of an end. */
 enum { RLC_ENDS = EPOLLHUP | EPOLLRDHUP | EPOLLERR };
@@ -64,30 +66,22 @@ enum { RLC_ENDS = EPOLLHUP | EPOLLRDHUP | EPOLLERR };
 /** What the edge set itself is in epoll. No slot has the number. */
 #define RLC_EDGE_SET_BITS UINT64_MAX
 
-/** Of a member of a set without an rlc_loop. That one's bits of the same value are for ports that are no members. */
-enum {
-    RLC_PORT_OWNED = RLC_PORT_PENDING,  /**< Nobody reads the descriptor but who is told of its events. */
-    RLC_PORT_RENEWED = RLC_PORT_REFUSED /**< Owned, and registered anew: a fetched event may be of the time before. */
-};
-
-/** Of a hint, with a bit that it has no other use for: it is a wakeup port's eventfd, and its context the port. */
-enum { RLC_PORT_WAKEUP = RLC_PORT_SEEN };
-
 /** Of what is taken: beside RLC_ERROR, that epoll does not watch the port any more. */
 enum { RLC_UNWATCHED = 1 << 16 };
 
 typedef struct rlc_port {
     rlc_slot slot; /**< Its token is what an event carries. */
     void *context;
-    int fd; /**< Kept until the record is claimed anew: see delete_by_number. */
-    uint8_t kind : 2, end : 6;
-    uint8_t interest;
-    uint16_t state;
+    int fd;                /**< Kept until the record is claimed anew: see delete_by_number. */
+    uint32_t interest : 8; /**< A counter's is 0: what it reports is what was read. */
+    uint32_t kind : 2, counter : 2, state : 20;
     union {
         SLIST_ENTRY(rlc_port) older; /**< Of a member: in the same bucket. */
         rlc_slot_link link;          /**< Of others: free for the owner's use. */
     };
 } rlc_port;
+
+static_assert(sizeof(rlc_port) == 32 || sizeof(void *) != 8, "each descriptor has one");
 
 /** The members with the same last bits of their numbers, newest first. */
 typedef SLIST_HEAD(rlc_port_bucket, rlc_port) rlc_port_bucket;
@@ -145,28 +139,18 @@ typedef enum rlc_hidden {
 
 /* ---- records ---- */
 
-/** As a bit: the kind lies beside others. */
+/** A wakeup port's eventfd is a hint as well. */
 static inline bool rlc_port_is(const rlc_port *port, rlc_port_kind kind) {
-    static_assert(RLC_PORT_READINESS == 0 && RLC_PORT_COUNTER == 1 && RLC_PORT_HINT == 2, "bits");
-    return kind == RLC_PORT_READINESS ? port->kind == 0 : (port->kind & kind) != 0;
+    static_assert(RLC_PORT_WAKEUP == (RLC_PORT_HINT | 1), "one bit for both");
+    return kind == RLC_PORT_HINT ? (port->kind & RLC_PORT_HINT) != 0 : port->kind == kind;
 }
 
-__attribute__((always_inline)) static inline bool rlc_port_is_wakeup(const rlc_port *port) {
-    return (port->state & RLC_PORT_WAKEUP) != 0 && rlc_port_is(port, RLC_PORT_HINT);
+static inline bool rlc_port_has(const rlc_port *port, uint32_t states) {
+    return (port->state & states) != 0;
 }
 
-enum { RLC_PORT_STATES = 16 };
-
-static inline bool rlc_port_has(const rlc_port *port, unsigned state) {
-    return ((port->state & state) | (port->end & (state >> RLC_PORT_STATES))) != 0;
-}
-
-static inline void rlc_port_assign(rlc_port *port, unsigned state, bool is_set) {
-    if ((uint16_t)state != 0)
-        port->state = (uint16_t)(is_set ? port->state | state : port->state & ~state);
-    state >>= RLC_PORT_STATES;
-    if (state != 0)
-        port->end = (uint8_t)((is_set ? port->end | state : port->end & ~state) & 0x3F);
+static inline void rlc_port_assign(rlc_port *port, uint32_t states, bool is_set) {
+    port->state = is_set ? port->state | states : port->state & ~states;
 }
 
 /** The epoll events of a readiness port's interest. */
@@ -276,7 +260,7 @@ bool rlc_port_set_drop_stray(rlc_port_set *set, rlc_token token);
 /** Its registration changes: the event that is fetched already, if there is one, is to be verified [RLC-OWN-2]. */
 static inline void rlc_port_note_renewal(rlc_port *port) {
     static_assert(RLC_PORT_RENEWED == RLC_PORT_OWNED << 1, "one bit beside the other");
-    port->state |= (uint16_t)((port->state & RLC_PORT_OWNED) << 1);
+    port->state |= (port->state & RLC_PORT_OWNED) << 1;
 }
 
 /* ---- ends that last: port_set_edges.c ---- */
@@ -377,7 +361,7 @@ static inline rlc_port *rlc_port_set_take_plain(rlc_port_set *set, bool is_trust
         return NULL;
     const struct epoll_event *event = &set->batch->events[set->cursor];
     rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
-    if (port == NULL || rlc_port_is(port, RLC_PORT_COUNTER))
+    if (port == NULL)
         return NULL;
     if (!is_trusted && !set->is_fresh && !rlc_port_is_believed(port, event->events))
         return NULL;

@@ -290,7 +290,7 @@ void rlc_port_set_take_hint(rlc_port_set *set, rlc_port *owner, uint32_t events)
 }
 
 void rlc_port_set_hook_again(rlc_port_set *set, rlc_port *owner, const rlc_port *port) {
-    if (!rlc_port_has(port, RLC_PORT_QUIET) || !rlc_port_has(port, RLC_PORT_KEPT))
+    if (!rlc_port_has(port, RLC_PORT_QUIET) || !rlc_port_has(port, RLC_PORT_EDGY))
         return;
     int events = set->kernel->poll(set->kernel->context, port->fd, 0);
     if (events >= 0 && (events & POLLERR) == 0)
@@ -349,7 +349,7 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     rlc_port_assign(port, RLC_PORT_HALF, (events & RLC_ENDS) == EPOLLRDHUP);
     if (is_edge_triggered(owner))
         return;
-    rlc_port_assign(port, RLC_PORT_KEPT, has_to_keep(set, port, events));
+    rlc_port_assign(port, RLC_PORT_EDGY, has_to_keep(set, port, events));
     rlc_port_assign(port, still_writes ? RLC_PORT_READ_ENDED : RLC_PORT_QUIET, true);
     int status = register_edges(set, owner);
     if (status == -EBADF || status == -ENOENT || status == -EPERM) {

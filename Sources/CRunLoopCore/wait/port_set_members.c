@@ -270,14 +270,14 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
     const rlc_port before = *port;
     if (owner != NULL)
         rlc_port_set_hook_again(set, owner, port);
-    port->interest = (uint8_t)interest;
+    port->interest = rlc_port_is(port, RLC_PORT_COUNTER) ? 0 : (uint8_t)interest;
     rlc_port_assign(port, RESUMED, false);
     if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || owner == NULL)
         return 0;
     int status = rlc_port_set_update(set, owner);
     if (status < 0) { /* the registration is unchanged */
         port->interest = before.interest;
-        rlc_port_assign(port, (before.state | (unsigned)before.end << RLC_PORT_STATES) & RESUMED, true);
+        rlc_port_assign(port, before.state & RESUMED, true);
     }
     return status == -EBADF ? answer_orphan(port) : status;
 }
@@ -318,8 +318,8 @@ int rlc_port_set_insert(
         return rlc_failed_with(RLC_MALLOC, -ENOMEM);
     rlc_port *port = rlc_port_set_claim(set);
     port->fd = fd;
-    port->kind = (uint8_t)kind;
-    port->interest = (uint8_t)interest;
+    port->kind = kind;
+    port->interest = kind == RLC_PORT_COUNTER ? 0 : (uint8_t)interest;
     port->context = context;
     int status = rlc_port_set_enroll(set, port);
     if (status < 0) {
@@ -363,13 +363,10 @@ void rlc_kit_set_owned(rlc_port_set *set, rlc_token token, bool is_owned) {
 
 /* ---- a wakeup port's eventfd ---- */
 
-/** If that makes a new epoll instance, too, the hint is not marked yet: the owner's next announcement says where. */
+/** If that makes a new epoll instance, too, the port is no member yet: the owner's next announcement says where. */
 static int insert_wakeup(rlc_port_set *set, rlc_wakeup_port *port) {
-    rlc_token token;
-    int status = rlc_port_set_insert(set, rlc_wakeup_port_fd(port), RLC_PORT_HINT, RLC_READABLE, port, &token);
-    if (status == 0)
-        ((rlc_port *)rlc_slot_table_find(&set->ports, token))->state |= RLC_PORT_WAKEUP;
-    return status;
+    rlc_token unused;
+    return rlc_port_set_insert(set, rlc_wakeup_port_fd(port), RLC_PORT_WAKEUP, RLC_READABLE, port, &unused);
 }
 
 int rlc_kit_watch_wakeup(rlc_port_set *set, rlc_wakeup_port *port) {

@@ -102,15 +102,14 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
  * whether a read empties it.
  */
 __attribute__((noinline)) static void learn_about_counter(const rlc_port_set *set, rlc_port *port) {
-    if (rlc_port_has(port, RLC_PORT_SEEN)) {
+    if (port->counter == RLC_COUNTER_SEEN) {
         bool empties = set->kernel->counter_empties(set->kernel->context, port->fd) > 0;
-        rlc_port_assign(port, RLC_PORT_EMPTIES, empties);
-        rlc_port_assign(port, RLC_PORT_KNOWN, true);
+        port->counter = empties ? RLC_COUNTER_EMPTIES : RLC_COUNTER_REFILLS;
         return;
     }
     int flags = set->kernel->status_flags(set->kernel->context, port->fd);
     rlc_port_assign(port, RLC_PORT_BLOCKS, flags >= 0 && (flags & O_NONBLOCK) == 0);
-    rlc_port_assign(port, RLC_PORT_SEEN, true);
+    port->counter = RLC_COUNTER_SEEN;
 }
 
 /** The size of what was read, or -errno; -EAGAIN also if a read would wait. */
@@ -132,7 +131,7 @@ static inline int64_t read_counter(const rlc_port_set *set, const rlc_port *port
 __attribute__((noinline)) static uint32_t examine_failed_counter(rlc_port_set *set, rlc_port *port, int64_t error) {
     int64_t size = read_counter(set, port);
     bool reads = size > 0 || error == -ECANCELED;
-    if (reads && !rlc_port_has(port, RLC_PORT_EMPTIES) && (size > 0 || size == -EAGAIN))
+    if (reads && port->counter != RLC_COUNTER_EMPTIES && (size > 0 || size == -EAGAIN))
         rlc_port_set_renew(set, port);
     else if (size <= 0)
         rlc_port_assign(port, RLC_PORT_TOLD, true); /* setting the interest looks again, and the next edge */
@@ -141,7 +140,7 @@ __attribute__((noinline)) static uint32_t examine_failed_counter(rlc_port_set *s
 
 /** Reads the eight bytes that make an event of a counter's edge. What to report, or 0. */
 static uint32_t examine_counter(rlc_port_set *set, rlc_port *port) {
-    if (!rlc_port_has(port, RLC_PORT_KNOWN))
+    if (port->counter < RLC_COUNTER_REFILLS)
         learn_about_counter(set, port);
     int64_t size = read_counter(set, port);
     if (size == -EAGAIN)
@@ -150,7 +149,7 @@ static uint32_t examine_counter(rlc_port_set *set, rlc_port *port) {
         return examine_failed_counter(set, port, size);
     if (size > 0) {
         /* More messages make no new edge; a MOD looks again, and queues the port behind those that became ready. */
-        if (!rlc_port_has(port, RLC_PORT_EMPTIES))
+        if (port->counter != RLC_COUNTER_EMPTIES)
             rlc_port_set_renew(set, port);
         return RLC_READABLE;
     }

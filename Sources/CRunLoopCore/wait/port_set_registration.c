@@ -48,12 +48,12 @@ static uint32_t events_of(const rlc_port *port) {
 
 static bool is_out(const rlc_port *port) {
     return rlc_port_has(port, RLC_PORT_MUTED | RLC_PORT_SUSPENDED | RLC_PORT_ORPHAN) ||
-           (rlc_port_has(port, RLC_PORT_QUIET) && !rlc_port_has(port, RLC_PORT_KEPT));
+           (rlc_port_has(port, RLC_PORT_QUIET) && !rlc_port_has(port, RLC_PORT_EDGY));
 }
 
 bool rlc_port_is_hint_only(const rlc_port *owner) {
     if (!rlc_port_has(owner, RLC_PORT_SHARED))
-        return rlc_port_has(owner, RLC_PORT_QUIET) && rlc_port_has(owner, RLC_PORT_KEPT);
+        return rlc_port_has(owner, RLC_PORT_QUIET) && rlc_port_has(owner, RLC_PORT_EDGY);
     for (const rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
         if (!is_out(port) && !rlc_port_has(port, RLC_PORT_QUIET))
             return false;
@@ -127,7 +127,7 @@ static int copy_registrations(rlc_port_set *set, int epoll_fd) {
 rlc_port *rlc_port_set_wakeup(const rlc_port_set *set) {
     for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
         rlc_port *port = rlc_slot_table_at(&set->ports, slot);
-        if (rlc_slot_is_live(&port->slot) && rlc_port_is_wakeup(port))
+        if (rlc_slot_is_live(&port->slot) && rlc_port_is(port, RLC_PORT_WAKEUP) && rlc_port_has(port, RLC_PORT_MEMBER))
             return port;
     }
     return NULL;
@@ -281,7 +281,7 @@ bool rlc_port_set_has_lost_hint(rlc_port_set *set, rlc_port *hint) {
         return false;
     (void)control_number(set, EPOLL_CTL_DEL, hint->fd);
     rlc_port_set_lose(set, hint->fd);
-    if (!rlc_port_is_wakeup(hint))
+    if (!rlc_port_is(hint, RLC_PORT_WAKEUP))
         tell_of(rlc_port_set_wakeup(set), RLC_LOST_OTHER); /* rlc_port_set_take reports it */
     else if (rlc_wakeup_port_renew(hint->context, hint->fd) == 0)
         tell_of(hint, RLC_LOST_WAKEUP);

@@ -168,7 +168,7 @@ struct PortSet {
   func take() -> Event? {
     var event = rlc_port_event()
     guard rlc_port_set_take(set, &event) else { return nil }
-    if event.kind == RLC_PORT_HINT {
+    if event.kind == RLC_PORT_HINT || event.kind == RLC_PORT_WAKEUP {
       // The context of a hint is a raw value (`insertHint`), or the wakeup port.
       let hint = Hint(rawValue: Int(bitPattern: event.context)) ?? .wakeup
       return event.fate == RLC_FATE_WATCHED ? .hint(hint) : .lostHint(hint)
