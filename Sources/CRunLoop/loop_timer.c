@@ -131,6 +131,7 @@ __attribute__((always_inline)) static inline void set(
         rlc_timer_heap_arm_anew(heap, &timer->member, deadline_ns, tolerance_ns);
     } else { /* the heap's first key is no later than it was */
         rlc_timer_heap_arm_exact(heap, &timer->member, deadline_ns);
+        rlc_timer_heap_check(heap);
     }
 }
 

@@ -52,17 +52,4 @@ static inline void rlc_deadline_heap_put(rlc_deadline_heap *heap, uint32_t posit
     heap->positions[rlc_deadline_entry_slot(moved)] = position;
 }
 
-/** A later key than the one that is there already changes nothing: see settle(). */
-__attribute__((always_inline)) static inline void rlc_deadline_heap_put_in(
-    rlc_deadline_heap *heap, rlc_deadline_entry key) {
-    uint32_t position = heap->positions[rlc_deadline_entry_slot(key)];
-    if (position == RLC_NOT_IN_HEAP)
-        position = heap->count++;
-    else if (!rlc_deadline_entry_is_before(key, heap->entries[position])) {
-        heap->is_settled &= position != 0;
-        return;
-    }
-    rlc_deadline_heap_sift_up(heap, position, key);
-}
-
 #endif

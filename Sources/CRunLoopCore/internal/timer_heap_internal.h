@@ -105,15 +105,26 @@ size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_ti
 void rlc_timer_heap_verify(const rlc_timer_heap *heap);
 
 /** Called after each change. */
-static inline void rlc_timer_heap_check(const rlc_timer_heap *heap) {
 #ifdef RLC_INTERNAL_CHECKS
-    rlc_timer_heap_verify(heap);
+#define rlc_timer_heap_check(heap) rlc_timer_heap_verify(heap)
 #else
-    (void)heap;
+#define rlc_timer_heap_check(heap) ((void)(heap))
 #endif
+
+/** A later key than the one that is there already changes nothing: see settle(). */
+__attribute__((always_inline)) static inline void rlc_timer_heap_put_in(
+    rlc_deadline_heap *heap, rlc_deadline_entry key) {
+    uint32_t position = heap->positions[rlc_deadline_entry_slot(key)];
+    if (position == RLC_NOT_IN_HEAP)
+        position = heap->count++;
+    else if (!rlc_deadline_entry_is_before(key, heap->entries[position])) {
+        heap->is_settled &= position != 0;
+        return;
+    }
+    rlc_deadline_heap_sift_up(heap, position, key);
 }
 
-/** The fast way to arm a timer, if rlc_timer_heap_arms_anew returns false. */
+/** The fast way to arm a timer, if rlc_timer_heap_arms_anew returns false. A check follows. */
 __attribute__((always_inline)) static inline void rlc_timer_heap_arm_exact(
     rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns) {
     rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT];
@@ -121,11 +132,10 @@ __attribute__((always_inline)) static inline void rlc_timer_heap_arm_exact(
     timer->deadline_ns = deadline_ns;
     timer->sequence = ++heap->sequence;
     if (!is_pushed_out)
-        rlc_deadline_heap_put_in(exact, rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
+        rlc_timer_heap_put_in(exact, rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
     else if (rlc_deadline_entry_slot(exact->entries[0]) ==
              timer->slot.number) /* else, as with idle timeouts, nothing is touched */
         exact->is_settled = false;
-    rlc_timer_heap_check(heap);
 }
 
 /** True if only rlc_timer_heap_arm_anew can arm a timer with this tolerance, false if rlc_timer_heap_arm_exact can. */

@@ -46,12 +46,12 @@ static void place(
         note_tolerance(heap, tolerance_ns);
     timer->sequence = sequence;
     timer->deadline_ns = deadline_ns;
-    rlc_deadline_heap_put_in(
+    rlc_timer_heap_put_in(
         &heap->heaps[tolerates ? RLC_TOLERANT : RLC_EXACT], rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
     if (heap->knows_tolerance)
         heap->latest_ns[timer->slot.number] = rlc_time_add(deadline_ns, tolerates ? tolerance_ns : 0);
     if (tolerates && heap->keeps_latest)
-        rlc_deadline_heap_put_in(&heap->heaps[RLC_LATEST], rlc_timer_heap_wanted(heap, timer, RLC_LATEST));
+        rlc_timer_heap_put_in(&heap->heaps[RLC_LATEST], rlc_timer_heap_wanted(heap, timer, RLC_LATEST));
     rlc_timer_heap_check(heap);
 }
 
@@ -79,6 +79,7 @@ int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_
         rlc_timer_heap_arm_anew(heap, timer, deadline_ns, tolerance_ns);
     else
         rlc_timer_heap_arm_exact(heap, timer, deadline_ns);
+    rlc_timer_heap_check(heap);
     return 0;
 }
 
