@@ -7,6 +7,11 @@
 #define madvise(address, size, advice) ((void)(address), (void)(size), (void)(advice), 0)
 #define rlc_fork_word word_by_handler
 #define rlc_fork_count count_by_handler
+#define rlc_kit_unshared_add add_by_handler
+#define rlc_kit_unshared_begin begin_by_handler
+#define rlc_kit_unshared_close close_by_handler
+#define rlc_kit_unshared_end end_by_handler
+#define rlc_kit_unshared_remove remove_by_handler
 extern const uint32_t *word_by_handler;
 uint32_t count_by_handler(void);
 #include "../../Sources/CRunLoopCore/kernel/fork.c"
