@@ -63,7 +63,7 @@ static inline bool rlc_wakeup_port_is_watched_by(rlc_wakeup_port *port, int epol
     return watched_by != RLC_TO_BE_RENEWED && atomic_compare_exchange_strong(&port->watched_by, &watched_by, epoll_fd);
 }
 /** Reports a loss to the function of rlc_kit_set_lost_fn, if there is one. */
-void rlc_wakeup_port_tell(const rlc_wakeup_port *port, rlc_lost lost);
+void rlc_wakeup_port_report_loss(const rlc_wakeup_port *port, rlc_lost lost);
 
 /** Another epoll instance has replaced one in which the owner perhaps sleeps. */
 void rlc_wakeup_port_move(rlc_wakeup_port *port, int epoll_fd, int new_epoll_fd);

@@ -1,11 +1,10 @@
 /*
- * Ports that were reported with an end, a hang-up or an error, which lasts. Level-triggered they would be reported for
- * ever. So a second epoll set, the edge set, watches them edge-triggered until they are more than ended. It is a member
- * of the first one.
+ * Ports whose reported end lasts. Level-triggered, epoll would report them again and again. So a second epoll set, the
+ * edge set, watches them edge-triggered until they can be read or written. The first set watches the edge set.
  *
- * It is a set of its own because a registration reports what is true when it is made. That report is taken out of the
- * edge set before the port's callout runs. So each later event of it is news, also if the callout has taken an error
- * and caused the next one.
+ * The edge set is a set of its own because epoll reports, for each registration that it makes, what is true then. These
+ * functions take that report out of the edge set before the port's callout runs. So each later event there is news,
+ * also if the callout has taken an error and caused the next one.
  */
 #include "port_set_internal.h"
 
@@ -14,7 +13,7 @@
 
 enum { DRAINED_AT_ONCE = 8 };
 
-/* ---- what it watches ---- */
+/* ---- what the edge set watches ---- */
 
 static uint32_t edge_events_of(const rlc_port *port) {
     if (rlc_port_has(port, RLC_PORT_ORPHAN))
@@ -31,7 +30,7 @@ static uint32_t all_edge_events(const rlc_port *owner) {
     return events;
 }
 
-/** Its number is registered edge-triggered as it is: no end makes it spin. */
+/** Tells whether the first set watches the number edge-triggered in any case, so that no end is reported twice. */
 static bool is_edge_triggered(const rlc_port *owner) {
     bool is_edge = true;
     for (const rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port))
@@ -50,13 +49,14 @@ bool rlc_port_set_has_more(const rlc_port_set *set, const rlc_port *port, uint32
     return (port->interest & RLC_WRITABLE) != 0 && (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) == EPOLLOUT;
 }
 
-/* ---- the set ---- */
+/* ---- the edge set ---- */
 
 static int control(const rlc_port_set *set, int operation, const rlc_port *owner, uint32_t events) {
     struct epoll_event event = {.events = events, .data.u64 = rlc_slot_token(&owner->slot).bits};
     return set->kernel->epoll_control(set->kernel->context, set->edge_fd, operation, owner->fd, &event);
 }
 
+/** Makes the edge set, if there is none. 0 or -errno. */
 static int make_edge_set(rlc_port_set *set) {
     const rlc_kernel *kernel = set->kernel;
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = RLC_EDGE_SET_BITS};
@@ -70,11 +70,12 @@ static int make_edge_set(rlc_port_set *set) {
         kernel->close(kernel->context, fd);
         return status;
     }
-    rlc_port_set_lose(set, fd); /* members of the number: it was closed */
+    rlc_port_set_lose(set, fd); /* members that have the number: it was closed */
     set->edge_fd = fd;
     return 0;
 }
 
+/** Returns the port of an event of the edge set, or NULL. */
 static rlc_port *edge_port(const rlc_port_set *set, const struct epoll_event *event) {
     rlc_port *port = rlc_slot_table_find(&set->ports, (rlc_token){.bits = event->data.u64});
     return port != NULL && rlc_port_has(port, RLC_PORT_EDGES) ? port : NULL;
@@ -88,12 +89,12 @@ static void mark(rlc_port_set *set, rlc_port *owner) {
 
 void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner) {
     bool is_there = rlc_port_has(owner, RLC_PORT_EDGES) && set->edge_fd >= 0 && !rlc_port_set_is_forked(set);
-    if (is_there && set->edge_count > 1)             /* else the set goes */
-        (void)control(set, EPOLL_CTL_DEL, owner, 0); /* fails if the number was closed: a stray shows itself */
+    if (is_there && set->edge_count > 1)             /* for the last one the set is closed */
+        (void)control(set, EPOLL_CTL_DEL, owner, 0); /* if the number was closed, this fails and may leave a stray */
     rlc_port_set_unmark_edges(set, owner);
 }
 
-/** All members of the number are level-triggered again. */
+/** Makes all members of the number level-triggered again. */
 static void leave_edges(rlc_port_set *set, rlc_port *owner) {
     for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port))
         rlc_port_assign(port, RLC_PORT_END, false);
@@ -101,7 +102,7 @@ static void leave_edges(rlc_port_set *set, rlc_port *owner) {
     rlc_port_set_renew(set, owner);
 }
 
-/** Those who were in it begin anew with another one: a registration has outlived its member, or the set was closed. */
+/** Makes all ports of the edge set level-triggered: it has a stray, or other code has closed it. */
 static void forget_edge_set(rlc_port_set *set, bool is_closed) {
     if (is_closed)
         set->edge_fd = -1;
@@ -118,7 +119,7 @@ bool rlc_port_goes_on(rlc_port *port, uint32_t events) {
     return was_half && rlc_port_has(port, RLC_PORT_QUIET) && (events & RLC_ENDS) == (EPOLLHUP | EPOLLRDHUP);
 }
 
-/** The number has news, which are reported when its members are level-triggered again. */
+/** Makes the members that the events concern level-triggered again: the first set then reports the events. */
 static void pass_news(rlc_port_set *set, rlc_port *owner, uint32_t events) {
     bool is_watched = false;
     for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
@@ -141,11 +142,11 @@ rlc_port *rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event) 
     uint32_t events = event->events;
     event->events |= RLC_EVENT_OF_EDGE;
     if (port != NULL)
-        rlc_port_note_repetition(port); /* the first set has it, too */
+        rlc_port_note_repetition(port); /* the first set reports the event, too */
     if (port == NULL)
         forget_edge_set(set, false);
     else if (all_edge_events(port) == 0)
-        rlc_port_set_drop_edges(set, port); /* level-triggered again since */
+        rlc_port_set_drop_edges(set, port); /* its members are level-triggered by now */
     else if (rlc_port_has(port, RLC_PORT_SHARED | RLC_PORT_MUTED | RLC_PORT_SUSPENDED))
         pass_news(set, port, events);
     else
@@ -153,10 +154,7 @@ rlc_port *rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event) 
     return NULL;
 }
 
-/**
- * Takes all events out of the edge set: those of `owner`, or 0. A port that another one is of has news, which is
- * reported when it is level-triggered again.
- */
+/** Takes all events out of the edge set. Returns those of `owner`, or 0; passes the others to the first set. */
 static uint32_t drain(rlc_port_set *set, const rlc_port *owner) {
     struct epoll_event events[DRAINED_AT_ONCE];
     uint32_t its_events = 0;
@@ -189,7 +187,7 @@ static int add_or_change(rlc_port_set *set, const rlc_port *owner) {
     return status == -EEXIST ? control(set, EPOLL_CTL_MOD, owner, all_edge_events(owner)) : status;
 }
 
-/** Registers what its members ask for, and takes what that reports: the events of the moment. 0: none; or -errno. */
+/** Registers the owner in the edge set. Returns the events that are true at present, which epoll reports; or -errno. */
 static int register_edges(rlc_port_set *set, rlc_port *owner) {
     struct epoll_event unused;
     bool had_set = set->edge_fd >= 0;
@@ -212,7 +210,7 @@ void rlc_port_set_update_edges(rlc_port_set *set, rlc_port *owner) {
         rlc_port_set_drop_edges(set, owner);
         return;
     }
-    (void)drain(set, NULL); /* what its other members have news of is not lost */
+    (void)drain(set, NULL); /* or the change would discard the events of other members */
     if (rlc_port_has(owner, RLC_PORT_EDGES) && register_edges(set, owner) < 0)
         leave_edges(set, owner);
 }
@@ -221,12 +219,12 @@ void rlc_port_set_take_over_edges(rlc_port_set *set, rlc_port *port, rlc_port *o
     bool is_sharer = rlc_port_older_sharer(port) == older;
     (void)drain(set, NULL);
     if (!rlc_port_has(older, RLC_PORT_EDGES))
-        return; /* it had news */
+        return; /* an event has made it level-triggered */
     int status = control(set, is_sharer ? EPOLL_CTL_MOD : EPOLL_CTL_DEL, port, all_edge_events(older));
     if (is_sharer && status == 0)
         mark(set, port);
     rlc_port_set_unmark_edges(set, older);
-    if (status < 0) { /* the number was closed and opened again: the older members are the former file's */
+    if (status < 0) { /* the number was closed and opened again: the older members watch the former file */
         while ((older = rlc_port_owner_from(SLIST_NEXT(port, older), port->fd)) != NULL) {
             rlc_port_set_orphan(set, older);
             rlc_port_set_note_unwatched(set, older);
@@ -253,28 +251,24 @@ void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlie
         leave_edges(set, earlier);
 }
 
-/* ---- quiet ports that stay in the first set, too, edge-triggered ---- */
+/* ---- quiet ports that stay in the first set, edge-triggered ---- */
 
-/*
- * A file whose poll fails before it names a wait queue, as that of a tun without a device does, wakes no set that it is
- * added to then, but the one that has known it before.
- */
-
-/*
- * Sockets and pipes, which know how many bytes can be read, wake each set that they are in. Of others, an error may be
- * one that the file's poll returns before it names a wait queue.
+/**
+ * Tells whether the port has to stay in the first set. A file may report an error before it names a wait queue, as a
+ * tun without a device does. Then it wakes no set that it is added to at that time, but the set that has it already.
+ * Sockets and pipes, which know how many bytes can be read, wake every set.
  */
 static bool has_to_keep(const rlc_port_set *set, const rlc_port *port, uint32_t events) {
     return (events & RLC_ENDS) == EPOLLERR && set->kernel->readable_bytes(set->kernel->context, port->fd) < 0;
 }
 
-/** What an event of the first set says is reported already, or the edge set reports it. */
+/** Tells whether an event of the first set was reported already, or the edge set reports it. */
 static bool is_repetition(const rlc_port_set *set, const rlc_port *port, uint32_t events) {
-    bool is_known = rlc_port_has(port, RLC_PORT_REPEATS | RLC_PORT_HALF); /* half: of sockets, which wake both sets */
+    bool is_known = rlc_port_has(port, RLC_PORT_REPEATS | RLC_PORT_HALF); /* half: a socket, which wakes both sets */
     return is_known && (events & RLC_ENDS) != 0 && !rlc_port_set_has_more(set, port, events);
 }
 
-void rlc_port_set_take_hint(rlc_port_set *set, rlc_port *owner, uint32_t events) {
+void rlc_port_set_check_repetition(rlc_port_set *set, rlc_port *owner, uint32_t events) {
     bool is_known = true;
     for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
         if (!rlc_port_has(port, RLC_PORT_QUIET))
@@ -294,10 +288,10 @@ void rlc_port_set_hook_again(rlc_port_set *set, rlc_port *owner, const rlc_port 
         return;
     int events = set->kernel->poll(set->kernel->context, port->fd, 0);
     if (events >= 0 && (events & POLLERR) == 0)
-        rlc_port_set_drop(set, owner); /* to be added anew */
+        rlc_port_set_drop(set, owner); /* the caller adds it again */
 }
 
-/* ---- into it and out of it ---- */
+/* ---- into the edge set, and out of it ---- */
 
 void rlc_port_set_revive(rlc_port_set *set, rlc_port *port) {
     rlc_port *owner = rlc_port_set_registrant(set, port);
@@ -307,7 +301,7 @@ void rlc_port_set_revive(rlc_port_set *set, rlc_port *port) {
     rlc_port_set_renew(set, port);
 }
 
-/** There is no memory to watch it: take reports so. */
+/** Gives the owner up for lack of memory. rlc_port_set_take reports that. */
 static void refuse(rlc_port_set *set, rlc_port *owner) {
     rlc_port_set_drop_edges(set, owner);
     rlc_port_set_drop(set, owner);
@@ -318,8 +312,9 @@ static void refuse(rlc_port_set *set, rlc_port *owner) {
 }
 
 /**
- * There is no descriptor for an edge set, or no room in it. The port becomes edge-triggered where it is, and is
- * reported once more. If it shares its registration, or also waits to write, its end is taken to last.
+ * Settles an end without an edge set, for which there is no descriptor or no room. The port becomes edge-triggered in
+ * the first set, which reports it once more. A port that only the peer's end concerns stays as it is instead, if it
+ * still waits to write or shares its number.
  */
 static void settle_without_set(rlc_port_set *set, rlc_port *port, bool is_half, bool was_edgy) {
     if (!is_half) {
@@ -330,10 +325,10 @@ static void settle_without_set(rlc_port_set *set, rlc_port *port, bool is_half, 
         rlc_port_set_renew(set, port);
 }
 
-void rlc_port_note_told(rlc_port *port) {
-    rlc_port_assign(port, RLC_PORT_TOLD, true);
-    rlc_port_assign(port, RLC_PORT_TOLD_READER, (port->interest & RLC_READABLE) != 0);
-    rlc_port_assign(port, RLC_PORT_TOLD_WRITER, (port->interest & RLC_WRITABLE) != 0);
+void rlc_port_note_end(rlc_port *port) {
+    rlc_port_assign(port, RLC_PORT_ENDED, true);
+    rlc_port_assign(port, RLC_PORT_END_READER, (port->interest & RLC_READABLE) != 0);
+    rlc_port_assign(port, RLC_PORT_END_WRITER, (port->interest & RLC_WRITABLE) != 0);
 }
 
 void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
@@ -341,11 +336,11 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     if (owner == NULL)
         return; /* an orphan */
     if (rlc_port_has(owner, RLC_PORT_EDGES))
-        (void)drain(set, NULL); /* what the others have news of is not taken for the repetition */
+        (void)drain(set, NULL); /* or events of other members would count as the repetition below */
     bool is_half = (events & (EPOLLHUP | EPOLLERR)) == 0, was_edgy = rlc_port_has(port, RLC_PORT_EDGY);
     bool still_writes = is_half && (port->interest & RLC_WRITABLE) != 0;
     rlc_port_assign(port, RLC_PORT_END, false);
-    rlc_port_note_told(port);
+    rlc_port_note_end(port);
     rlc_port_assign(port, RLC_PORT_HALF, (events & RLC_ENDS) == EPOLLRDHUP);
     if (is_edge_triggered(owner))
         return;
@@ -359,7 +354,7 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     } else if (status < 0) {
         settle_without_set(set, port, still_writes || (is_half && rlc_port_has(owner, RLC_PORT_SHARED)), was_edgy);
     } else if (((uint32_t)status & RLC_ENDS) == 0 || rlc_port_set_has_more(set, port, (uint32_t)status)) {
-        rlc_port_assign(port, RLC_PORT_END, false); /* it is gone again, or something came: level-triggered as before */
+        rlc_port_assign(port, RLC_PORT_END, false); /* the end has passed, or something came: level-triggered */
         rlc_port_set_update_edges(set, owner);
     } else {
         rlc_port_set_renew(set, port);
@@ -373,10 +368,11 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
 /* ---- quiet ports that wait to write ---- */
 
 /*
- * When an error is taken, no edge tells that the descriptor can be written: it could be before, as far as epoll is
- * concerned. So the loop looks at such ports itself, before each wait.
+ * When the program's own call takes an error, epoll reports no edge for writing: for epoll the descriptor could be
+ * written before, too. So the set polls such ports itself, before each wait.
  */
 
+/** Tells whether the port is quiet and waits to write. */
 static bool is_hidden(const rlc_port *port) {
     return rlc_slot_is_live(&port->slot) && rlc_port_has(port, RLC_PORT_MEMBER) && rlc_port_has(port, RLC_PORT_QUIET) &&
            (port->interest & RLC_WRITABLE) != 0;

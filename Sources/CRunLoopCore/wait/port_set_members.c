@@ -1,4 +1,4 @@
-/* The set: its life, who is a member, and with which interest. */
+/* Members: the set's life; insertion and removal; interest and muting. */
 #include "failure.h"
 #include "kernel_internal.h"
 #include "memory.h"
@@ -85,7 +85,7 @@ uint64_t rlc_port_set_rebuilds(const rlc_port_set *set) {
     return atomic_load(&set->rebuilds);
 }
 
-/* ---- room: the buckets of numbers, and the batch, grow with the members ---- */
+/* ---- room, which grows with the members: buckets by number, and the batch ---- */
 
 static void append(rlc_port_bucket *bucket, rlc_port *port) {
     rlc_port *last = SLIST_FIRST(bucket);
@@ -107,7 +107,7 @@ static void distribute(rlc_port_bucket *from, rlc_port_bucket *buckets, uint32_t
 }
 
 static int reserve_buckets(rlc_port_set *set) {
-    /* Doubled until there is one for two ports; each keeps its order, newest first. */
+    /* One bucket for two ports. Each bucket stays ordered, the newest first. */
     uint32_t count = set->bucket_count == 0 ? FIRST_BUCKETS : set->bucket_count;
     while (count < set->ports.chunk_count * RLC_SLOTS_PER_CHUNK / 2)
         count *= 2;
@@ -135,7 +135,7 @@ static void offer_batch(rlc_port_set *set, uint32_t members) {
     const rlc_kernel *memory = rlc_memory_of(set->kernel);
     rlc_batch *batch = create_batch(memory, capacity);
     if (batch == NULL)
-        return; /* the old one serves as well */
+        return; /* the smaller one serves as well */
     set->next_capacity = (uint8_t)capacity;
     rlc_memory_free(memory, atomic_exchange(&set->next_batch, batch));
     atomic_store(&set->has_chores, true);
@@ -156,22 +156,22 @@ static void unlink_port(rlc_port_set *set, rlc_port *port) {
     SLIST_REMOVE(rlc_port_set_bucket(set, port->fd), port, rlc_port, older);
 }
 
-/** Adds to epoll what is linked already. */
+/** Registers a port that is in its bucket already. `older`: the former owner of its number, or NULL. */
 static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
     int status = rlc_port_set_control(set, EPOLL_CTL_ADD, port);
     if (status == 0 && older == NULL)
         return 0;
     if (status == 0 && rlc_port_has(older, RLC_PORT_REGISTERED)) {
-        /* A registered number cannot be added again: it was closed and opened anew since. */
+        /* epoll does not add a registered number twice: the number was closed, and opened again. */
         rlc_port_assign(port, RLC_PORT_ORPHAN, true);
         for (rlc_port *other; (other = rlc_port_set_owner(set, port->fd)) != NULL;)
             rlc_port_set_orphan(set, other);
         bool was_shared = rlc_port_has(port, RLC_PORT_SHARED);
         rlc_port_assign(port, RLC_PORT_ORPHAN | RLC_PORT_SHARED, false);
-        if (was_shared) /* the others' wishes were registered with its own */
+        if (was_shared) /* the registration has the interest of the older members, too */
             status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
     } else if (status == -EEXIST && port->fd == set->edge_fd) {
-        status = -EBADF; /* nor is the edge set */
+        status = -EBADF; /* the edge set's number cannot be inserted either */
     } else if (status == -EEXIST) {
         status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
         if (status == 0 && older != NULL)
@@ -188,7 +188,7 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
     if (port->fd == set->epoll_fd)
         (void)rlc_kit_revive_if_lost(set);
     rlc_port *older = rlc_port_set_owner(set, port->fd);
-    /* A hint is not taken over: other code has closed fd, and the number is the hint's by now, or the reverse. */
+    /* A hint's number accepts no other member, unless other code has closed the hint's file. */
     if (older != NULL && rlc_port_is(older, RLC_PORT_HINT) && !rlc_port_is(port, RLC_PORT_HINT)) {
         if (!rlc_port_set_has_lost_hint(set, older))
             return rlc_refused(-EBADF);
@@ -209,14 +209,14 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
     return 0;
 }
 
-/** A member that is not the owner has left. */
+/** Registers the owner again after a sharer of its number has left. */
 __attribute__((noinline)) static void register_without(rlc_port_set *set, rlc_port *owner) {
     rlc_port_note_sharing(owner);
     rlc_port_set_renew(set, owner);
     rlc_port_set_update_edges(set, owner);
 }
 
-/** It has left, and no other member of its number has taken over its place in the edge set. */
+/** Called for a port that has left with an end. */
 __attribute__((noinline)) static void forget_end(rlc_port_set *set, rlc_port *port) {
     rlc_port_set_drop_edges(set, port);
     rlc_port_assign(port, RLC_PORT_END, false);
@@ -232,13 +232,13 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
         rlc_port_set_pass_edges(set, port, earlier);
         rlc_port_assign(earlier, RLC_PORT_REGISTERED, rlc_port_has(port, RLC_PORT_REGISTERED));
         rlc_port_note_sharing(earlier);
-        status = rlc_port_set_update(set, earlier); /* its failure is the earlier one's: lost, or to be tried again */
+        status = rlc_port_set_update(set, earlier); /* a failure concerns the earlier one */
     }
     if (rlc_port_is(port, RLC_PORT_HINT))
         set->hint_count--;
     unlink_port(set, port);
     rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED | RLC_PORT_UNWATCHED, false);
-    if (rlc_port_has(port, RLC_PORT_EDGES | RLC_PORT_TOLD | RLC_PORT_READ_ENDED))
+    if (rlc_port_has(port, RLC_PORT_EDGES | RLC_PORT_ENDED | RLC_PORT_READ_ENDED))
         forget_end(set, port);
     if (owner != NULL && owner != port)
         register_without(set, owner);
@@ -248,13 +248,13 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
 
 /* ---- interest and muting ---- */
 
-/** Setting the interest would change nothing. For an edge-triggered port it makes epoll report again each time. */
+/** Tells whether setting the interest changes nothing. For an edge-triggered port it makes epoll report again. */
 static bool has_interest(const rlc_port *port, const rlc_port *owner, uint32_t interest) {
     bool is_known = owner == NULL || rlc_port_has(owner, RLC_PORT_REGISTERED);
     return port->interest == interest && (interest & RLC_EDGE) == 0 && !rlc_port_has(port, RESUMED) && is_known;
 }
 
-/** The return value reports the loss, so that rlc_port_set_take need not. */
+/** The returned error reports the orphan, so that rlc_port_set_take does not have to. */
 static int answer_orphan(rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_UNWATCHED, false);
     return -EBADF;
@@ -266,7 +266,7 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
     rlc_port *owner = rlc_port_set_registrant(set, port);
     if (has_interest(port, owner, interest))
         return 0;
-    bool changes = rlc_port_is(port, RLC_PORT_READINESS) || rlc_port_has(port, RLC_PORT_TOLD);
+    bool changes = rlc_port_is(port, RLC_PORT_READINESS) || rlc_port_has(port, RLC_PORT_ENDED);
     const rlc_port before = *port;
     if (owner != NULL)
         rlc_port_set_hook_again(set, owner, port);
@@ -275,7 +275,7 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
     if (!changes || rlc_port_has(port, RLC_PORT_MUTED) || owner == NULL)
         return 0;
     int status = rlc_port_set_update(set, owner);
-    if (status < 0) { /* the registration is unchanged */
+    if (status < 0) { /* epoll has kept the registration as it was */
         port->interest = before.interest;
         rlc_port_assign(port, before.state & RESUMED, true);
     }
@@ -283,11 +283,11 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
 }
 
 int rlc_port_set_change_served_interest(rlc_port_set *set, rlc_port *port, uint32_t interest) {
-    uint32_t told = (rlc_port_has(port, RLC_PORT_TOLD_READER) ? RLC_READABLE : 0) |
-                    (rlc_port_has(port, RLC_PORT_TOLD_WRITER) ? RLC_WRITABLE : 0);
+    uint32_t told = (rlc_port_has(port, RLC_PORT_END_READER) ? RLC_READABLE : 0) |
+                    (rlc_port_has(port, RLC_PORT_END_WRITER) ? RLC_WRITABLE : 0);
     bool is_new = ((interest & ~told) & (RLC_READABLE | RLC_WRITABLE)) != 0 ||
                   ((interest ^ port->interest) & ~(uint32_t)(RLC_READABLE | RLC_WRITABLE)) != 0;
-    bool is_told = rlc_port_has(port, RLC_PORT_TOLD) && !rlc_port_has(port, RLC_PORT_ORPHAN) && !is_new;
+    bool is_told = rlc_port_has(port, RLC_PORT_ENDED) && !rlc_port_has(port, RLC_PORT_ORPHAN) && !is_new;
     if (is_told && rlc_port_has(port, RLC_PORT_QUIET)) {
         port->interest = (uint8_t)interest;
         rlc_port_assign(port, RLC_PORT_SUSPENDED, false);
@@ -303,7 +303,7 @@ int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted) {
         return 0;
     rlc_port_assign(port, RLC_PORT_MUTED, muted);
     if (rlc_port_has(port, RLC_PORT_UNWATCHED))
-        rlc_port_set_note_unwatched(set, port); /* a muted port reports nothing */
+        rlc_port_set_note_unwatched(set, port); /* an unmuted port reports it now */
     rlc_port *owner = rlc_port_set_registrant(set, port);
     return owner == NULL ? 0 : rlc_port_set_update(set, owner);
 }
@@ -363,7 +363,6 @@ void rlc_kit_set_owned(rlc_port_set *set, rlc_token token, bool is_owned) {
 
 /* ---- a wakeup port's eventfd ---- */
 
-/** If that makes a new epoll instance, too, the port is no member yet: the owner's next announcement says where. */
 static int insert_wakeup(rlc_port_set *set, rlc_wakeup_port *port) {
     rlc_token unused;
     return rlc_port_set_insert(set, rlc_wakeup_port_fd(port), RLC_PORT_WAKEUP, RLC_READABLE, port, &unused);
@@ -378,13 +377,13 @@ int rlc_kit_watch_wakeup(rlc_port_set *set, rlc_wakeup_port *port) {
     if (status == 0)
         status = insert_wakeup(set, port);
     if (status == 0)
-        rlc_wakeup_port_tell(port, RLC_LOST_WAKEUP);
+        rlc_wakeup_port_report_loss(port, RLC_LOST_WAKEUP);
     return status;
 }
 
 int rlc_kit_renew_wakeup(rlc_port_set *set, rlc_wakeup_port *port) {
     const rlc_port *old = rlc_port_set_wakeup(set);
-    if (old != NULL) /* a new eventfd may have its number: it is registered anew in any case */
+    if (old != NULL) /* also if the new eventfd has the old number: epoll has to add it */
         (void)rlc_port_set_remove(set, rlc_slot_token(&old->slot));
     return rlc_kit_watch_wakeup(set, port);
 }

@@ -1,4 +1,4 @@
-/* Waits, and takes what the wait has fetched: the next event that is still true, and what it says. */
+/* Readiness: waits for events, verifies them, and returns them one by one. */
 #include "memory.h"
 #include "port_set_internal.h"
 
@@ -60,22 +60,22 @@ static inline int fetch(rlc_port_set *set, uint64_t deadline_ns) {
     return count;
 }
 
-/** How long the wait may last that begins now: not at all, if it has to look at quiet ports that wait to write. */
+/** Returns the deadline of the wait that begins now: 0 if rlc_port_set_take has to poll quiet ports first. */
 static uint64_t limit_wait(rlc_port_set *set, uint64_t deadline_ns) {
     if (set->hidden == RLC_NONE_HIDDEN)
         return deadline_ns;
     atomic_store(&set->has_chores, true);
     if (set->hidden == RLC_HIDDEN_SEEN) {
         if (deadline_ns != 0)
-            set->hidden = RLC_HIDDEN; /* what follows a sleep may take an error */
+            set->hidden = RLC_HIDDEN; /* a callout after the sleep may take an error */
         return deadline_ns;
     }
     set->hidden = RLC_HIDDEN_SEEN;
-    atomic_store(&set->has_unwatched, true); /* so that take looks, under the lock */
+    atomic_store(&set->has_unwatched, true); /* so that rlc_port_set_take polls them, under the lock */
     return 0;
 }
 
-/** Apart, so that the usual wait saves fewer registers. */
+/** Not inlined, so that the usual wait saves fewer registers. */
 __attribute__((noinline)) static int fetch_with_chores(rlc_port_set *set, uint64_t deadline_ns) {
     atomic_store(&set->has_chores, false);
     move_into_larger_batch(set);
@@ -87,7 +87,7 @@ __attribute__((noinline)) static int fetch_with_chores(rlc_port_set *set, uint64
 }
 
 int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
-    assert(!rlc_port_set_holds_batch(set)); /* waiting now would overwrite events that were not taken */
+    assert(!rlc_port_set_holds_batch(set)); /* or the wait would overwrite events */
     if (rlc_port_set_is_forked(set))
         return -ECHILD;
     if (atomic_load_explicit(&set->has_chores, memory_order_relaxed))
@@ -95,11 +95,11 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
     return fetch(set, deadline_ns);
 }
 
-/* ---- what an event says: counters ---- */
+/* ---- what to report: counters ---- */
 
 /**
- * What a counter's descriptor is, asked when it matters: at its first event whether a read may wait, at its second one
- * whether a read empties it.
+ * Asks the kernel about a counter's descriptor when it matters: at the first event whether a read may wait, at the
+ * second one whether one read empties the counter.
  */
 __attribute__((noinline)) static void learn_about_counter(const rlc_port_set *set, rlc_port *port) {
     if (port->counter == RLC_COUNTER_SEEN) {
@@ -112,7 +112,7 @@ __attribute__((noinline)) static void learn_about_counter(const rlc_port_set *se
     port->counter = RLC_COUNTER_SEEN;
 }
 
-/** The size of what was read, or -errno; -EAGAIN also if a read would wait. */
+/** Reads eight bytes. Returns how many came, or -errno; -EAGAIN instead of waiting. */
 static inline int64_t read_counter(const rlc_port_set *set, const rlc_port *port) {
     uint64_t value;
     int64_t size;
@@ -125,8 +125,8 @@ static inline int64_t read_counter(const rlc_port_set *set, const rlc_port *port
 }
 
 /**
- * A read has failed. What has passed with that is not the end of the counter: a second read takes what is there, since
- * it makes no edge of its own. ECANCELED: a timerfd on the wall clock, which was set.
+ * Reads once more after a read that has failed: the failure may have passed, and what is there to read makes no edge of
+ * its own. ECANCELED: the wall clock of a timerfd was set.
  */
 __attribute__((noinline)) static uint32_t examine_failed_counter(rlc_port_set *set, rlc_port *port, int64_t error) {
     int64_t size = read_counter(set, port);
@@ -134,11 +134,11 @@ __attribute__((noinline)) static uint32_t examine_failed_counter(rlc_port_set *s
     if (reads && port->counter != RLC_COUNTER_EMPTIES && (size > 0 || size == -EAGAIN))
         rlc_port_set_renew(set, port);
     else if (size <= 0)
-        rlc_port_assign(port, RLC_PORT_TOLD, true); /* setting the interest looks again, and the next edge */
+        rlc_port_assign(port, RLC_PORT_ENDED, true); /* the next edge, or setting the interest, reads again */
     return reads ? RLC_READABLE | RLC_ERROR : RLC_ERROR;
 }
 
-/** Reads the eight bytes that make an event of a counter's edge. What to report, or 0. */
+/** Reads a counter after an edge. Returns what to report; 0 if there is nothing to read. */
 static uint32_t examine_counter(rlc_port_set *set, rlc_port *port) {
     if (port->counter < RLC_COUNTER_REFILLS)
         learn_about_counter(set, port);
@@ -148,17 +148,18 @@ static uint32_t examine_counter(rlc_port_set *set, rlc_port *port) {
     if (size < 0)
         return examine_failed_counter(set, port, size);
     if (size > 0) {
-        /* More messages make no new edge; a MOD looks again, and queues the port behind those that became ready. */
+        /* What is left makes no new edge. MOD makes epoll check, and queue the port behind the ready ones. */
         if (port->counter != RLC_COUNTER_EMPTIES)
             rlc_port_set_renew(set, port);
         return RLC_READABLE;
     }
-    rlc_port_assign(port, RLC_PORT_TOLD, true); /* setting the interest looks again; another writer makes an edge */
+    rlc_port_assign(port, RLC_PORT_ENDED, true); /* an edge by another writer, or setting the interest, reads again */
     return RLC_HANGUP;
 }
 
-/* ---- what an event says: readiness, hang-ups, errors ---- */
+/* ---- what to report: readiness ---- */
 
+/** Translates the events that the port is interested in, and ends. */
 static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
     uint32_t ready = 0;
     if ((events & (EPOLLIN | EPOLLRDHUP)) != 0)
@@ -176,8 +177,8 @@ static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
 }
 
 /**
- * The present readiness, with an error that was fetched: files that report a change by an error do so to the first call
- * only. If poll(2) fails, the fetched event counts as true: no second edge would report it [RLC-TAKE-6].
+ * Polls the port. Keeps an error that was fetched: some files report a change by an error, and only once. If poll(2)
+ * fails the fetched events count as true: no second edge would report them [RLC-TAKE-6].
  */
 static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32_t fetched) {
     int events = set->kernel->poll(set->kernel->context, port->fd, (int)rlc_port_asked_events(port));
@@ -186,15 +187,15 @@ static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32
     return (events & POLLNVAL) != 0 ? 0 : (uint32_t)events | (fetched & EPOLLERR);
 }
 
-/** Level-triggered as it is registered, or edge-triggered: what lasts is settled when there is nothing else. */
+/** Examines an event of the first set. An end is settled when nothing else is left to do. */
 static uint32_t examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
-    bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* a pressure trigger's poll takes its event */
+    bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* polling a pressure trigger takes its event */
     if (!is_believed && !is_gone_if_asked)
         events = look_again(set, port, events);
     if (rlc_port_has(port, RLC_PORT_READ_ENDED))
-        events &= ~(uint32_t)(EPOLLIN | EPOLLRDHUP); /* the edge set reports these */
+        events &= ~(uint32_t)(EPOLLIN | EPOLLRDHUP); /* the edge set reports them */
     else if (!rlc_port_has(port, RLC_PORT_EDGY))
-        rlc_port_assign(port, RLC_PORT_TOLD, false);
+        rlc_port_assign(port, RLC_PORT_ENDED, false);
     uint32_t ready = ready_bits(port, events);
     if ((events & RLC_ENDS) == 0 || rlc_port_set_has_more(set, port, events & ~(uint32_t)EPOLLOUT)) {
         if (rlc_port_has(port, RLC_PORT_EDGY))
@@ -205,10 +206,7 @@ static uint32_t examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool
     return ready;
 }
 
-/**
- * An edge is either more than an end, which makes the port level-triggered again, or an end that has begun since the
- * last report.
- */
+/** Examines an event of the edge set: a new end, or more than an end, which makes the port level-triggered again. */
 static uint32_t examine_edge(rlc_port_set *set, rlc_port *port, uint32_t events) {
     uint32_t ready = ready_bits(port, events);
     if (ready == 0 || (events & RLC_ENDS) == 0 || rlc_port_set_has_more(set, port, events)) {
@@ -219,18 +217,18 @@ static uint32_t examine_edge(rlc_port_set *set, rlc_port *port, uint32_t events)
         return 0;
     if (rlc_port_has(port, RLC_PORT_READ_ENDED) && (events & (EPOLLHUP | EPOLLERR)) != 0)
         rlc_port_set_settle(set, port, events);
-    rlc_port_note_told(port);
+    rlc_port_note_end(port);
     return ready;
 }
 
-/** The port reports nothing until its interest is set. */
+/** Lets the port report nothing until its interest is set. */
 static void suspend(rlc_port_set *set, rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_SUSPENDED, true);
     rlc_port_set_renew(set, port);
 }
 
 static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
-    rlc_port_assign(port, RLC_PORT_RENEWED, false); /* its next event is of a later fetch */
+    rlc_port_assign(port, RLC_PORT_RENEWED, false); /* a later fetch has its next event */
     uint32_t ready = is_believed ? rlc_port_plain_ready(port, events) : 0;
     if ((events & RLC_EVENT_OF_EDGE) != 0)
         ready = examine_edge(set, port, events & ~RLC_EVENT_OF_EDGE);
@@ -241,10 +239,10 @@ static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t ev
     return ready;
 }
 
-/* ---- taking, under the lock ---- */
+/* ---- taking: under the lock, on the owner's thread ---- */
 
 void rlc_port_set_drop_strays(rlc_port_set *set) {
-    /* After a change by another thread a dead event may just be late. A true stray will be back. */
+    /* After a change by another thread an event may only be late. A true stray is reported again. */
     if (atomic_load(&set->changes) != set->changes_at_wait)
         return;
     for (uint32_t i = set->cursor; i < set->fetched; i++) {
@@ -255,7 +253,7 @@ void rlc_port_set_drop_strays(rlc_port_set *set) {
     }
 }
 
-/** The next member that take has to report as not watched, or NULL. */
+/** Takes the next member that epoll should watch and does not, or NULL. */
 static rlc_port *take_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
     if (!atomic_load(&set->has_unwatched))
         return NULL;
@@ -279,8 +277,8 @@ static rlc_port *take_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
 }
 
 /**
- * Returns, call by call, each member that shares the number and is interested in the event, the oldest first. The event
- * stays in the batch meanwhile, and is verified again from the second member on.
+ * Takes the event for one of the members that share its number, the oldest first; NULL after the last one. The event
+ * stays in the batch until then, and is verified again from the second member on.
  */
 __attribute__((noinline)) static rlc_port *take_shared(
     rlc_port_set *set, rlc_port *owner, uint32_t events, bool is_believed, uint32_t *ret_ready) {
@@ -297,7 +295,7 @@ __attribute__((noinline)) static rlc_port *take_shared(
         if (oldest == NULL)
             return NULL;
         rlc_port_assign(oldest, RLC_PORT_REPORTED, true);
-        /* It gets no event that only the others are interested in: a half-closed peer is no hang-up for a writer. */
+        /* Events that only the others are interested in are left out: for a writer, a half-closed peer is no end. */
         uint32_t its_events = events & (rlc_port_asked_events(oldest) | EPOLLHUP | EPOLLERR);
         uint32_t ready = examine_readiness(set, oldest, its_events, is_believed);
         if (ready == 0)
@@ -307,17 +305,17 @@ __attribute__((noinline)) static rlc_port *take_shared(
     }
 }
 
-/** The port of the event at the cursor, or NULL. One of the edge set takes the place of that set's own. */
+/** Returns the port of the event at the cursor, or NULL. For the edge set's event, that of the oldest event in it. */
 static rlc_port *port_at_cursor(rlc_port_set *set) {
     struct epoll_event *event = &set->batch->events[set->cursor];
     if (event->data.u64 == RLC_EDGE_SET_BITS)
         return rlc_port_set_fetch_edge(set, event);
     rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
-    bool may_hint = port != NULL && rlc_port_has(port, RLC_PORT_TOLD | RLC_PORT_SHARED);
-    bool is_begun = set->shared_cursor == set->cursor + 1; /* members became quiet by this event */
-    if (!may_hint || is_begun || !rlc_port_is_hint_only(port))
+    bool may_hint = port != NULL && rlc_port_has(port, RLC_PORT_ENDED | RLC_PORT_SHARED);
+    bool is_begun = set->shared_cursor == set->cursor + 1; /* this event has made members quiet */
+    if (!may_hint || is_begun || !rlc_port_is_all_quiet(port))
         return port;
-    rlc_port_set_take_hint(set, port, event->events);
+    rlc_port_set_check_repetition(set, port, event->events);
     return NULL;
 }
 
@@ -358,11 +356,11 @@ rlc_port *rlc_port_set_take_port(rlc_port_set *set, bool is_trusted, uint32_t *r
     rlc_port *port = take_unwatched(set, ret_ready);
     if (port == NULL)
         port = take_fetched(set, is_trusted, ret_ready);
-    if (port == NULL && set->has_news) { /* level-triggered again: found without a wait of its own */
+    if (port == NULL && set->has_news) { /* fetches the readiness of ports that have become level-triggered */
         set->has_news = false;
         port = fetch(set, 0) > 0 ? take_fetched(set, is_trusted, ret_ready) : NULL;
     }
-    return port != NULL ? port : take_unwatched(set, ret_ready); /* what looking at the events has found */
+    return port != NULL ? port : take_unwatched(set, ret_ready); /* found while the events were examined */
 }
 
 bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {

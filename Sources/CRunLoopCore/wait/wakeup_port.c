@@ -238,7 +238,7 @@ void rlc_kit_set_lost_fn(rlc_wakeup_port *port, rlc_lost_fn lost_fn, void *conte
     reporting->lost_context = context;
 }
 
-void rlc_wakeup_port_tell(const rlc_wakeup_port *port, rlc_lost lost) {
+void rlc_wakeup_port_report_loss(const rlc_wakeup_port *port, rlc_lost lost) {
     const rlc_reporting_port *reporting = (const rlc_reporting_port *)port;
     if (port->may_end && reporting->lost_fn != NULL)
         reporting->lost_fn(reporting->lost_context, lost);
