@@ -2,23 +2,23 @@
  * <crunloop_kit/port_set.h>: a set of descriptors to wait for, on one epoll descriptor.
  *
  * rlc_port_set_insert, rlc_port_set_set_interest, rlc_port_set_set_muted and rlc_port_set_remove change the
- * registration in the kernel before they return, also while the owner sleeps in rlc_port_set_wait [RLC-SET-1]. A
- * registration is identified by a token, never by a bare descriptor or pointer: what happens to a number after its
- * member was removed does not concern that member.
+ * registration in the kernel before they return, also while the owner sleeps in rlc_port_set_wait [RLC-SET-1]. A token
+ * identifies a registration, never a bare descriptor or pointer: so what happens to a number after its member was
+ * removed does not concern that member.
  *
  * rlc_port_set_wait fetches a batch of up to 128 events into the set. rlc_port_set_take returns them one by one in the
- * order in which they became ready [RLC-ORDER-1, RLC-PORT-8], also to a later run or to a nested one, and drops those
- * that have become stale meanwhile [RLC-TAKE-1, RLC-TAKE-2, RLC-TAKE-3].
+ * order in which the descriptors became ready [RLC-ORDER-1, RLC-PORT-8], also to a later run or to a nested one. It
+ * drops events that have become stale meanwhile [RLC-TAKE-1, RLC-TAKE-2, RLC-TAKE-3].
  *
- * Strays. If a number is closed before its member is removed, and a duplicate keeps the description open, epoll keeps
- * the registration and reports it for ever. The set never returns such an event. It deletes the registration by its
- * number, or else rebuilds itself: it puts a new epoll descriptor behind the old number [RLC-PORT-6]. An event that is
- * only late is dropped without a rebuild [RLC-TAKE-5]. See epoll(7), question 6.
+ * Strays. If a number is closed before its member is removed, and a duplicate keeps the file open, epoll keeps the
+ * registration and reports it for ever. The set never returns such an event. It deletes the registration by its number,
+ * or else rebuilds itself: it puts a new epoll instance behind the old number [RLC-PORT-6]. The set drops an event that
+ * is only late without a rebuild [RLC-TAKE-5]. See epoll(7), question 6.
  *
  * A host may have the set's descriptor in an epoll set of its own, and must add it again after a rebuild: see
- * rlc_port_set_rebuilds. If a host itself registers a descriptor with the set's epoll descriptor, a later insert takes
- * that registration over. If it deletes a member's registration there, the next change of the member returns -EBADF, as
- * for a number that was closed [RLC-PORT-14].
+ * rlc_port_set_rebuilds. If a host registers a descriptor with the set's epoll descriptor, a later insert of that
+ * number takes the registration over. If a host deletes a member's registration, the next change of the member returns
+ * -EBADF, as for a number that was closed [RLC-PORT-14].
  */
 #ifndef CRUNLOOP_KIT_PORT_SET_H
 #define CRUNLOOP_KIT_PORT_SET_H
@@ -28,9 +28,9 @@
 
 RLC_BEGIN_DECLS
 
-/** How a readiness port of a port set reports. These bits belong to its interest. rlc_loop ignores them. */
+/** How a readiness port of a port set reports. These bits are part of its interest. rlc_loop ignores them. */
 enum {
-    /** Edge-triggered: the set reports a change once, and does not report again what the embedder leaves unread. */
+    /** Edge-triggered: the set reports each change once, and never again what the embedder leaves unread. */
     RLC_EDGE = 16,
     /** The set reports one event, then suspends the port until rlc_port_set_set_interest. */
     RLC_ONE_SHOT = 32,
@@ -41,60 +41,60 @@ enum {
     RLC_SHARED = 64,
 };
 
-/** A port set. Who creates it owns it, and ends it by rlc_port_set_destroy. */
+/** A port set. Its creator ends it by rlc_port_set_destroy. */
 typedef struct rlc_port_set rlc_port_set;
 
 /** How a set watches a descriptor, and what rlc_port_set_take does with its events. */
 typedef enum rlc_port_kind {
     /**
-     * Level-triggered: reported as long as the descriptor is ready. RLC_EDGE makes it edge-triggered [RLC-TRIGGER-1],
-     * RLC_ONE_SHOT makes it report once [RLC-TRIGGER-2].
+     * Level-triggered: the set reports the port while its descriptor is ready. RLC_EDGE makes it edge-triggered
+     * [RLC-TRIGGER-1], RLC_ONE_SHOT makes it report once [RLC-TRIGGER-2].
      *
-     * An end is a hang-up, an error, or the end of the file with nothing left to read. It is reported once each time
-     * that it begins, and the port stays a member. While the end lasts the port is edge-triggered; the first event that
-     * is more than the end makes it level-triggered again [RLC-END-1]. If only reading has ended, the port goes on with
-     * writing [RLC-END-2]. A writer without readers rests until it can write again [RLC-END-3], also if nothing but the
-     * program's own call has taken the error [RLC-END-4].
+     * An end is a hang-up, an error, or the end of the file with nothing left to read. The set reports an end once each
+     * time that it begins, and the port stays a member. While the end lasts the port is edge-triggered; the first event
+     * that is more than the end makes it level-triggered again [RLC-END-1]. If only reading has ended, the port goes on
+     * with writing [RLC-END-2]. A writer without readers reports again when it can write again [RLC-END-3], also if
+     * only the program's own call has taken the error [RLC-END-4].
      *
-     * An end that begins after the report, in the port's callout for example, is another one [RLC-END-5]. So is one
-     * that begins while the port is muted, suspended after its one shot, or without interest: it is reported
-     * afterwards. All that share a number get each end [RLC-END-6]. docs/guide/descriptors.md has a table of all kinds
-     * of descriptors [RLC-END-9].
+     * An end that begins after the report, for example in the port's callout, is another end [RLC-END-5]. If an end
+     * begins while the port is muted, suspended after its one shot, or without interest, the set reports it afterwards.
+     * All ports that share a number get each end [RLC-END-6]. docs/guide/descriptors.md has a table of all kinds of
+     * descriptors [RLC-END-9].
      *
-     * The set has one more epoll descriptor while a port has ended. If it cannot be made, because the process has no
-     * number left, an end may be reported twice; and one that has ended for reading alone is not watched for reading
-     * until its interest is set [RLC-END-7]. Without memory the port is reported as RLC_FATE_REFUSED. A number that was
-     * closed before its member was removed keeps nothing in the set [RLC-END-10].
+     * The set has one more epoll descriptor while a port has ended. If the process has no number left for it, the set
+     * may report an end twice, and does not watch the reading of a port that has ended for reading alone until its
+     * interest is set [RLC-END-7]. Without memory it reports the port as RLC_FATE_REFUSED. A number that was closed
+     * before its member was removed keeps nothing in the set [RLC-END-10].
      */
     RLC_PORT_READINESS,
     /**
      * A counter: an eventfd, a timerfd, or a pipe of 8-byte messages. Edge-triggered. rlc_port_set_take reads eight
-     * bytes before it reports the event, and reports none if there is nothing to read [RLC-COUNTER-1, RLC-COUNTER-3].
-     * If more may be left it queues the port again, behind the ports that became ready meanwhile [RLC-ORDER-2,
-     * RLC-COUNTER-2].
+     * bytes before it reports the event, and reports nothing if there is nothing to read [RLC-COUNTER-1,
+     * RLC-COUNTER-3]. If more may be left it queues the port again, behind the ports that became ready meanwhile
+     * [RLC-ORDER-2, RLC-COUNTER-2].
      *
-     * A message shorter than eight bytes is read as one event. The end of the file is reported as RLC_HANGUP, and a
-     * read that fails as RLC_ERROR: once, and again with the next edge [RLC-COUNTER-4, RLC-COUNTER-5]. After a failure
-     * the set reads once more. If that succeeds, the failure has passed: the event has RLC_READABLE as well, and the
-     * counter goes on [RLC-COUNTER-8].
+     * A message shorter than eight bytes is one event. The set reports the end of the file as RLC_HANGUP, and a read
+     * that fails as RLC_ERROR: once, and again at the next edge [RLC-COUNTER-4, RLC-COUNTER-5]. After a failure it
+     * reads once more. If that succeeds, the failure has passed: the event has RLC_READABLE as well, and the counter
+     * goes on [RLC-COUNTER-8].
      */
     RLC_PORT_COUNTER,
     /**
-     * Edge-triggered and never read: its event marks a place in the order of readiness, and the embedder knows from
-     * elsewhere what has happened [RLC-PORT-9]. For descriptors of the embedder's own, such as its timer port.
+     * Edge-triggered and never read: the event marks a place in the order of readiness, and other state of the embedder
+     * says what has happened [RLC-PORT-9]. For descriptors of the embedder's own, such as its timer port.
      */
     RLC_PORT_HINT,
     RLC_PORT_WAKEUP, /**< A hint that is a wakeup port's eventfd, inserted by rlc_kit_watch_wakeup. */
 } rlc_port_kind;
 
-/** Whether epoll still watches the port of an event. */
+/** Whether epoll watches the port of an event. */
 typedef enum rlc_port_fate {
     RLC_FATE_WATCHED, /**< Yes. */
-    /** No: epoll has refused a change (ENOSPC, ENOMEM). rlc_port_set_retry may succeed later. */
+    /** No: epoll has refused a change (ENOSPC, ENOMEM). Call rlc_port_set_retry later. */
     RLC_FATE_REFUSED,
     /**
-     * No, and it never will: the number was closed while it was a member. It may belong to another file by now: do not
-     * read it. Remove the member.
+     * No, and it never will: the number was closed while it was a member. The number may refer to another file by now,
+     * so do not read it. Remove the member.
      */
     RLC_FATE_LOST,
 } rlc_port_fate;
@@ -102,7 +102,7 @@ typedef enum rlc_port_fate {
 /** What rlc_port_set_take returns. */
 typedef struct rlc_port_event {
     rlc_token token;
-    void *context; /**< The one that rlc_port_set_insert was given. */
+    void *context; /**< From rlc_port_set_insert. */
     rlc_port_kind kind;
     uint32_t ready; /**< RLC_READABLE...; RLC_ERROR alone unless `fate` is RLC_FATE_WATCHED. */
     rlc_port_fate fate;
@@ -121,17 +121,17 @@ typedef struct rlc_port_event {
 int rlc_port_set_create(const rlc_kernel *kernel, rlc_port_set **ret_set);
 
 /**
- * Closes the epoll descriptor (not in a child of fork(2)) and frees the set. Members need not be removed before; their
+ * Closes the epoll descriptor (not in a child of fork(2)) and frees the set. Members need not be removed before. Their
  * descriptors stay open.
  *
- * @param set The set; NULL is allowed. No other call may use it any more.
+ * @param set The set; NULL is allowed. Do not use it in another call.
  *
  * Thread: [loop].  Cost: one system call, O(members).
  */
 void rlc_port_set_destroy(rlc_port_set *set);
 
 /**
- * Returns the epoll descriptor. A host may poll it for reading; events that the set has fetched already do not make it
+ * Returns the epoll descriptor. A host may poll it for reading. Events that the set has fetched already do not make it
  * readable: see rlc_port_set_has_batch.
  *
  * @param set The set.
@@ -146,44 +146,44 @@ int rlc_port_set_fd(const rlc_port_set *set);
  *
  * If two members watch one descriptor, the later one receives its events, and the earlier one receives them again when
  * the later one is removed [RLC-PORT-4]. If both are readiness ports with RLC_SHARED, each event goes to all of them
- * that are interested in it, by consecutive takes and in the order of insertion [RLC-SHARE-1]; each is suspended and
- * muted by itself [RLC-SHARE-2]. Epoll watches them edge-triggered if all of them have RLC_EDGE, else level-triggered
+ * that are interested in it, by consecutive takes and in the order of insertion [RLC-SHARE-1]. Each is suspended and
+ * muted separately [RLC-SHARE-2]. Epoll watches them edge-triggered if all of them have RLC_EDGE, else level-triggered
  * [RLC-SHARE-3].
  *
- * If the number of a member was closed and opened again, a new member receives its events, and the earlier one none any
- * more [RLC-PORT-5]. Epoll cannot tell the set so if the earlier one was suspended or muted all the time. The number of
- * a hint accepts no other member [RLC-PORT-11].
+ * If a member's number was closed and opened again, a new member receives the events of the number, and the earlier one
+ * no more [RLC-PORT-5]. The set cannot notice that if the earlier one was suspended or muted all the time. A hint's
+ * number accepts no other member [RLC-PORT-11].
  *
  * @param set       The set.
  * @param fd        The descriptor, which the caller owns. Remove the member before you close it.
  * @param kind      See rlc_port_kind.
  * @param interest  For RLC_PORT_READINESS: RLC_READABLE, RLC_WRITABLE, RLC_PRIORITY, with RLC_EDGE, RLC_ONE_SHOT,
  *                  RLC_SHARED; 0 still reports RLC_HANGUP and RLC_ERROR. Ignored for other kinds [RLC-COUNTER-7].
- * @param context   Comes with each event.
+ * @param context   Returned with each event.
  * @param ret_token Identifies the member until rlc_port_set_remove.
  * @return 0; -EBADF (fd is not open, or is a hint's), -EPERM (a regular file or folder, which epoll cannot watch),
  *         -EINVAL or -ELOOP (the set's own descriptor, or a circle of epoll descriptors), -ENOSPC (the user's limit of
- *         epoll registrations), -ENOMEM, -ECHILD. If it fails the set is as it was [RLC-PORT-1, RLC-PORT-2,
+ *         epoll registrations), -ENOMEM, -ECHILD. A call that fails leaves the set as it was [RLC-PORT-1, RLC-PORT-2,
  *         RLC-PORT-3].
  *
- * Thread: [locked].  Cost: one system call; two if an earlier member has the number. At the first event of a counter
- * the set reads its status flags, at the second one its entry in /proc [RLC-COUNTER-6]. It allocates what all later
- * calls for this member need.
+ * Thread: [locked].  Cost: one system call; two if an earlier member has the number. At a counter's first event the set
+ * reads its status flags, at the second one its entry in /proc [RLC-COUNTER-6]. The call allocates all that later calls
+ * for this member need.
  */
 int rlc_port_set_insert(
     rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token);
 
 /**
- * Changes the interest of a readiness port. Arms a one-shot port again. Asks about a port that has ended: what is true
- * is reported again, once.
+ * Changes the interest of a readiness port. Arms a one-shot port again. Polls a port that has ended: the set reports
+ * what is true once more.
  *
- * To set the interest that an edge-triggered port has already makes epoll report its present readiness again. If the
- * call fails the interest is what it was before [RLC-PORT-13].
+ * Setting the interest that an edge-triggered port has already makes epoll report its present readiness again. A call
+ * that fails leaves the interest as it was [RLC-PORT-13].
  *
  * @param set      The set.
  * @param token    From rlc_port_set_insert.
  * @param interest As in rlc_port_set_insert. RLC_SHARED must stay as it was.
- * @return 0; -ENOENT (stale token), -EBADF (the number was closed, or belongs to another file by now), -ENOSPC or
+ * @return 0; -ENOENT (stale token), -EBADF (the number was closed, or refers to another file by now), -ENOSPC or
  *         -ENOMEM (epoll refuses), -ECHILD.
  *
  * Thread: [locked].  Cost: one system call; none while the port is muted, or if nothing changes [RLC-PORT-12].
@@ -191,15 +191,16 @@ int rlc_port_set_insert(
 int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t interest);
 
 /**
- * Mutes a port, so that epoll does not watch it, or unmutes it: for example while its callout runs [RLC-PORT-7].
+ * Mutes a port, so that epoll does not watch it, or unmutes it. A port can be muted while its callout runs, for example
+ * [RLC-PORT-7].
  *
  * A muted port reports nothing, not even a hang-up. Calls do not nest: one call with false unmutes.
  *
  * @param set   The set.
  * @param token From rlc_port_set_insert.
  * @param muted Whether the port is to be muted.
- * @return 0; -ENOENT (stale token), -EBADF (the number was closed, or belongs to another file by now), -ECHILD; -ENOSPC
- *         or -ENOMEM, only to unmute: the port is not muted any more, but epoll does not watch it until
+ * @return 0; -ENOENT (stale token), -EBADF (the number was closed, or refers to another file by now), -ECHILD. Only
+ *         from unmuting, -ENOSPC or -ENOMEM: the port is not muted any more, but epoll does not watch it until
  *         rlc_port_set_retry succeeds.
  *
  * Thread: [locked].  Cost: one system call if it changes anything.
@@ -209,8 +210,8 @@ int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted);
 /**
  * Removes a member. rlc_port_set_take returns no event of it afterwards, also none that was fetched before.
  *
- * Its descriptor may have been closed before. If its number belongs to another file by now, the call does not touch
- * that one [RLC-PORT-5].
+ * The descriptor may have been closed before. If its number refers to another file by now, the call does not touch that
+ * file [RLC-PORT-5].
  *
  * @param set   The set.
  * @param token From rlc_port_set_insert; stale afterwards.
@@ -222,7 +223,7 @@ int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted);
 int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
 
 /**
- * Asks epoll again to watch the members that it has refused: until then they report nothing [RLC-PORT-15].
+ * Asks epoll once more to watch the members that it has refused, which report nothing until then [RLC-PORT-15].
  * rlc_port_set_set_interest does the same for one member.
  *
  * @param set The set.
@@ -243,11 +244,11 @@ int rlc_port_set_retry(rlc_port_set *set);
 size_t rlc_port_set_count(const rlc_port_set *set);
 
 /**
- * Iterates over the members, in no particular order and without the hints. An owner needs no other list of its members
+ * Iterates over the members, in no particular order and without the hints. The owner needs no other list of them
  * [RLC-PORT-10].
  *
- * @param set      The set. Nothing may be inserted or removed during an iteration.
- * @param position Where to continue: 0 at first. The call moves it behind the member that it returns.
+ * @param set      The set. Insert or remove nothing during an iteration.
+ * @param position Where to continue; 0 at first. The call moves it behind the member that it returns.
  * @return The member's context; NULL: there are no more.
  *
  * Thread: [locked].
@@ -259,17 +260,17 @@ void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
  *
  * @param set         The set. rlc_port_set_has_batch must be false: the call would overwrite the batch.
  * @param deadline_ns Nanoseconds on the kernel table's monotonic clock; 0: does not wait; RLC_TIME_FOREVER: no limit.
- * @return The number of events, of which rlc_port_set_take may drop some; 0: the deadline has passed; -EINTR: a signal
- *         arrived, or ports that have ended are to be looked at by rlc_port_set_take: look at the clock and wait
- *         again; -ECHILD; -EBADF (other code has closed the epoll descriptor), or another -errno of epoll_wait(2).
+ * @return The number of events, of which rlc_port_set_take may drop some. 0: the deadline has passed. -EINTR: a signal
+ *         arrived, or rlc_port_set_take has to poll ports that have ended; call it, check the clock, and wait again.
+ *         -ECHILD; -EBADF (other code has closed the epoll descriptor), or another -errno of epoll_wait(2).
  *
  * Thread: [loop], without the lock.  Blocks.  Cost: one system call, no allocation [RLC-TAKE-4].
  */
 int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns);
 
 /**
- * Tells whether rlc_port_set_take has something to do: fetched events, some of which may be stale, or members that
- * epoll has ceased to watch.
+ * Tells whether rlc_port_set_take has something to do: there are fetched events, which may be stale, or members that
+ * epoll does not watch any more.
  *
  * @param set The set.
  * @return True if it has.
@@ -279,26 +280,26 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns);
 bool rlc_port_set_has_batch(const rlc_port_set *set);
 
 /**
- * Removes the next event from the batch: the oldest one that is still true.
+ * Takes the next event out of the batch: the oldest one that is still true.
  *
- * Before the fetched events it returns, once each, the members that epoll has ceased to watch because a change failed
- * in a call that could not return the error for them [RLC-TAKE-8]; their `fate` tells why. A muted member is returned
- * when it is unmuted, and a suspended one not at all: rlc_port_set_set_interest returns the error.
+ * Before the fetched events it returns, once each, the members that epoll does not watch any more because a change
+ * failed in a call that could not return the error for them [RLC-TAKE-8]. Their `fate` tells why. It returns a muted
+ * member when that is unmuted, and never a suspended one: rlc_port_set_set_interest returns the error then.
  *
  * @param set       The set.
- * @param ret_event The event. Not written if there is none.
+ * @param ret_event The event. Unchanged if there is none.
  * @return False: the batch is empty, call rlc_port_set_wait; or the process is a child of fork(2).
  *
- * Thread: [locked], and only the owner's thread.  Cost: a counter is read. An end costs up to eight system calls. Once
- * an event of a batch was returned, each later one is verified with poll(2), because the callout may have made it
- * stale [RLC-TAKE-9]; if poll(2) fails the event counts as true [RLC-TAKE-6].
+ * Thread: [locked], and only the owner's thread.  Cost: reads a counter. An end costs up to eight system calls. The call
+ * verifies each event but the first one of a batch by poll(2), because a callout may have made it stale [RLC-TAKE-9]; if
+ * poll(2) fails the event counts as true [RLC-TAKE-6].
  */
 bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
 
 /**
- * Tells whether rlc_port_set_take has to return a member that epoll has ceased to watch.
+ * Tells whether rlc_port_set_take has to return a member that epoll does not watch any more.
  *
- * A thread that has changed the set while the owner may sleep checks this afterwards and wakes the owner if it is true.
+ * A thread that changes the set while the owner may sleep calls this afterwards, and wakes the owner if it is true.
  *
  * @param set The set.
  * @return True if it has.
@@ -308,8 +309,8 @@ bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
 bool rlc_port_set_has_unwatched(const rlc_port_set *set);
 
 /**
- * Counts how often the set has put a new epoll descriptor behind its number (see strays, above). A host that has the
- * number in an epoll set of its own adds it again when this changes.
+ * Counts how often the set has put a new epoll instance behind its number (see strays, above). A host that has the
+ * number in an epoll set of its own adds it again when the count changes.
  *
  * @param set The set.
  * @return The number of rebuilds since the set was created.

@@ -1,12 +1,12 @@
 /**
  * <crunloop_kit/timer_heap.h>: deadlines with tolerances, in order.
  *
- * Members without tolerance are in one 4-ary heap of 16-byte entries, those with tolerance in another. Only while armed
- * members differ in their tolerances there is a third one, by deadline + tolerance: the deadlines do not tell then when
- * to wake. Equal deadlines are in the order of arming. To postpone a deadline does not touch the heap: the entry comes
- * to the top at its old time and sinks then.
+ * Members without tolerance are in one 4-ary heap of 16-byte entries, members with tolerance in another. While armed
+ * members differ in their tolerances, a third heap sorts them by deadline + tolerance, to find when to wake. Members
+ * with equal deadlines are in the order of arming. Postponing a deadline does not touch the heap: the entry comes to
+ * the top at its old time and sinks then.
  *
- * The heap has no clock: deadlines are numbers, on whichever clock the embedder uses. It takes about 56 bytes for each
+ * The heap has no clock: a deadline is a number, on any clock of the embedder's. It takes about 56 bytes for each
  * member, and 105 after the first tolerance.
  */
 #ifndef CRUNLOOP_KIT_TIMER_HEAP_H
@@ -16,7 +16,7 @@
 
 RLC_BEGIN_DECLS
 
-/** A heap. Who creates it owns it, and ends it by rlc_timer_heap_destroy. */
+/** A heap. Its creator ends it by rlc_timer_heap_destroy. */
 typedef struct rlc_timer_heap rlc_timer_heap;
 
 /**
@@ -30,7 +30,7 @@ typedef struct rlc_timer_heap rlc_timer_heap;
 int rlc_timer_heap_create(rlc_timer_heap **ret_heap);
 
 /**
- * Frees the heap. Members need not be removed before; what their contexts point to is the caller's.
+ * Frees the heap. Members need not be removed before. What their contexts point to belongs to the caller.
  *
  * @param heap The heap; NULL is allowed.
  *
@@ -39,8 +39,8 @@ int rlc_timer_heap_create(rlc_timer_heap **ret_heap);
 void rlc_timer_heap_destroy(rlc_timer_heap *heap);
 
 /**
- * Adds a member that is not armed. This is the only allocation in the life of a member, apart from that at the heap's
- * first tolerance [RLC-HEAP-7].
+ * Adds a member that is not armed. The heap allocates nothing else for it later, except at the heap's first tolerance
+ * [RLC-HEAP-7].
  *
  * @param heap      The heap.
  * @param context   What rlc_timer_heap_take_due returns for it.
@@ -52,24 +52,24 @@ void rlc_timer_heap_destroy(rlc_timer_heap *heap);
 int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token *ret_token);
 
 /**
- * Arms a member, or arms it again. Among equal deadlines it becomes the last [RLC-HEAP-2].
+ * Arms a member, or arms it again. Among members with an equal deadline it becomes the last [RLC-HEAP-2].
  *
  * @param heap         The heap.
  * @param token        From rlc_timer_heap_insert.
  * @param deadline_ns  Nanoseconds on the embedder's clock; RLC_TIME_FOREVER disarms [RLC-HEAP-5].
- * @param tolerance_ns Nanoseconds by which the member may be late, so that wakes can be shared; 0: none. The first
- *                     tolerance in the heap's life allocates room for the tolerances of all members. If that fails, it
- *                     and each later one count as 0 until there is memory [RLC-HEAP-9].
+ * @param tolerance_ns Nanoseconds by which the member may be late, so that several can share a wake; 0: none. The
+ *                     heap's first tolerance allocates room for the tolerances of all members. If that fails,
+ *                     tolerances count as 0 until there is memory [RLC-HEAP-9].
  * @return 0; -ENOENT (stale token) [RLC-HEAP-6]. Never -ENOMEM: rlc_timer_heap_insert has reserved the space.
  *
- * Thread: [locked].  Cost: O(log n); O(1) for a later deadline than the present one [RLC-HEAP-4]; O(n log n) once in
- * 2^32 calls, and for the first tolerance that differs from that of all others; equal tolerances cost no more than none
+ * Thread: [locked].  Cost: O(log n). O(1) for a later deadline than the present one [RLC-HEAP-4]. O(n log n) once in
+ * 2^32 calls, and for the first tolerance that differs from all others. Equal tolerances cost no more than none
  * [RLC-HEAP-14].  See: CFRunLoopTimerSetNextFireDate.
  */
 int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_ns, uint64_t tolerance_ns);
 
 /**
- * Changes the tolerance of an armed member. It keeps its deadline, and its place among equal deadlines [RLC-HEAP-12].
+ * Changes the tolerance of an armed member, which keeps its deadline and its place among equal deadlines [RLC-HEAP-12].
  * On a member that is not armed the call has no effect: the next rlc_timer_heap_arm sets the tolerance.
  *
  * @param heap         The heap.
@@ -86,15 +86,15 @@ int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, uint64_t
  *
  * @param heap  The heap.
  * @param token From rlc_timer_heap_insert.
- * @return False if it was never armed, was disarmed or taken, or the token is stale [RLC-HEAP-13].
+ * @return False if the member was never armed, was disarmed or taken, or the token is stale [RLC-HEAP-13].
  *
  * Thread: [locked].
  */
 bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token);
 
 /**
- * Removes a member, armed or not. What members have needed is given back when most of them are gone, if there were more
- * than 131,072 at a time [RLC-HEAP-15].
+ * Removes a member, armed or not. If there were more than 131,072 members at a time, the heap frees their memory when
+ * most of them are gone [RLC-HEAP-15].
  *
  * @param heap  The heap.
  * @param token From rlc_timer_heap_insert; stale afterwards.
@@ -115,10 +115,10 @@ int rlc_timer_heap_remove(rlc_timer_heap *heap, rlc_token token);
 size_t rlc_timer_heap_count(const rlc_timer_heap *heap);
 
 /**
- * Iterates over the members, in no particular order. An owner needs no other list of its members [RLC-HEAP-11].
+ * Iterates over the members, in no particular order. The owner needs no other list of them [RLC-HEAP-11].
  *
- * @param heap     The heap. Nothing may be inserted or removed during an iteration.
- * @param position Where to continue: 0 at first. The call moves it behind the member that it returns.
+ * @param heap     The heap. Insert or remove nothing during an iteration.
+ * @param position Where to continue; 0 at first. The call moves it behind the member that it returns.
  * @return The member's context; NULL: there are no more.
  *
  * Thread: [locked].
@@ -136,8 +136,8 @@ void *rlc_timer_heap_next(const rlc_timer_heap *heap, uint32_t *position);
 uint64_t rlc_timer_heap_first(rlc_timer_heap *heap);
 
 /**
- * Returns the latest time at which a wake is in time for all members, the earliest deadline + tolerance, so that one
- * wake suffices for as many of them as possible [RLC-HEAP-3].
+ * Returns the latest time at which a wake is in time for all members: the earliest deadline + tolerance. One wake then
+ * suffices for as many members as possible [RLC-HEAP-3].
  *
  * @param heap The heap.
  * @return Nanoseconds; RLC_TIME_FOREVER if no member is armed, or all tolerances are unlimited.
@@ -147,12 +147,12 @@ uint64_t rlc_timer_heap_first(rlc_timer_heap *heap);
 uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap);
 
 /**
- * Takes the first member whose deadline has come, by deadline and then by order of arming. It stays a member and is not
- * armed any more.
+ * Takes the first member whose deadline has come, by deadline and then by order of arming. The member stays in the
+ * heap, and is not armed any more.
  *
  * @param heap        The heap.
  * @param now_ns      The present time: a deadline of at most this is due.
- * @param ret_context The member's context, which stays its owner's.
+ * @param ret_context The member's context, whose owner stays the same.
  * @param ret_token   The member's token.
  * @return False: none is due. A member is never due before its deadline [RLC-HEAP-1].
  *
@@ -161,7 +161,7 @@ uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap);
 bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_context, rlc_token *ret_token);
 
 /**
- * Receives a member from rlc_timer_heap_take_all. It must not call functions of the heap.
+ * Receives a member from rlc_timer_heap_take_all. The function must not call functions of the heap.
  *
  * @param context       The one that rlc_timer_heap_take_all was given.
  * @param timer_context The member's own.
@@ -172,8 +172,8 @@ bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_c
 typedef void (*rlc_timer_due_fn)(void *context, void *timer_context, rlc_token token);
 
 /**
- * Takes all members that are due, as repeated calls of rlc_timer_heap_take_due would, and faster for many: it sorts
- * them instead of taking them out one by one [RLC-HEAP-10].
+ * Takes all members that are due, as repeated calls of rlc_timer_heap_take_due would. For many members it is faster: it
+ * sorts them instead of taking them out one by one [RLC-HEAP-10].
  *
  * @param heap    The heap.
  * @param now_ns  The present time: a deadline of at most this is due.
@@ -186,7 +186,7 @@ typedef void (*rlc_timer_due_fn)(void *context, void *timer_context, rlc_token t
 size_t rlc_timer_heap_take_all(rlc_timer_heap *heap, uint64_t now_ns, rlc_timer_due_fn due_fn, void *context);
 
 /**
- * Counts how often an entry was put into the heap or moved within it: a measure of work. To postpone a deadline moves
+ * Counts how often an entry was put into a heap or moved within it, which measures work. Postponing a deadline moves
  * nothing.
  *
  * @param heap The heap.

@@ -10,7 +10,7 @@
 
 RLC_BEGIN_DECLS
 
-/** A timer port. Who creates it owns it, and ends it by rlc_timer_port_destroy. */
+/** A timer port. Its creator ends it by rlc_timer_port_destroy. */
 typedef struct rlc_timer_port rlc_timer_port;
 
 /**
@@ -18,7 +18,7 @@ typedef struct rlc_timer_port rlc_timer_port;
  *
  * @param kernel   NULL: rlc_kernel_default(). It must outlive the port.
  * @param clock    The clock of the port's deadlines. With RLC_CLOCK_REALTIME the timerfd also expires when the clock is
- *                 set, so that the owner compares its deadlines with the clock again.
+ *                 set: compare the deadlines with the clock again then.
  * @param ret_port The port; the caller ends it by rlc_timer_port_destroy.
  * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -EINVAL (the table
  *         is too short).
@@ -47,25 +47,25 @@ void rlc_timer_port_destroy(rlc_timer_port *port);
 int rlc_timer_port_fd(const rlc_timer_port *port);
 
 /**
- * Makes sure that the timerfd expires at a deadline or before: it is set if the deadline is earlier than what is armed.
+ * Makes sure that the timerfd expires at a deadline or before: sets it if the deadline is earlier than the armed one.
  *
- * If something earlier is armed the call does nothing. The timerfd then expires earlier than this deadline asks for,
- * and the owner finds that no timer is due. It never expires before what is armed [RLC-TIMER-2].
+ * If an earlier deadline is armed the call does nothing. The timerfd then expires earlier than this deadline, and the
+ * owner finds that no timer is due. It never expires before the armed deadline [RLC-TIMER-2].
  *
  * @param port        The port.
  * @param deadline_ns Nanoseconds on the port's clock; a time that has passed expires at once; RLC_TIME_FOREVER does
  *                    nothing.
- * @return 1: armed for the deadline; an expiry that no set has fetched yet is lost, in every set. 0: nothing was done.
+ * @return 1: armed for the deadline; every set loses an expiry that it has not fetched yet. 0: nothing was done.
  *         -ECHILD; -EBADF (other code has closed the timerfd), or another -errno of timerfd_settime(2).
  *
- * Thread: [locked].  Cost: one timerfd_settime(2) if the deadline is earlier than what is armed; otherwise none
+ * Thread: [locked].  Cost: one timerfd_settime(2) if the deadline is earlier than the armed one; otherwise none
  * [RLC-TIMER-1].
  */
 int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns);
 
 /**
- * Records that the timerfd has expired, so that nothing is armed any more. The owner calls it when it has taken the
- * timerfd's event from a port set.
+ * Records that the timerfd has expired, so that nothing is armed any more. Call it after taking the timerfd's event
+ * from a port set.
  *
  * @param port The port.
  *
@@ -74,7 +74,7 @@ int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns);
 void rlc_timer_port_note_expiry(rlc_timer_port *port);
 
 /**
- * Disarms the timerfd. An expiry that no set has fetched yet is lost.
+ * Disarms the timerfd. Every set loses an expiry that it has not fetched yet.
  *
  * @param port The port.
  * @return 0; -ECHILD; -EBADF (other code has closed the timerfd), or another -errno of timerfd_settime(2).

@@ -2,12 +2,12 @@
  * <crunloop_kit/wakeup_port.h>: wakes a sleeping loop from any thread by one write(2), and by none while it is awake.
  *
  * The port consists of an atomic word and an eventfd that is watched edge-triggered and never read. The word has one of
- * the states RUNNING, ASLEEP, KICKED, POSTED, CLOSED; it alone says whether the loop was woken, and an edge of the
- * eventfd without a change of the word is stale.
+ * the states RUNNING, ASLEEP, KICKED, POSTED, CLOSED. It alone says whether the loop was woken: an edge of the eventfd
+ * without a change of the word is stale.
  *
- * There are two ways to wake. A wake (POSTED) is a message to the loop. A kick (KICKED) makes the loop look again, and
- * is no message: a stop, or a changed fire date. If a nested run takes a wake that an enclosing run waits for, its
- * embedder hands the wake on to that run; a kick is never handed on.
+ * There are two ways to wake. A wake (POSTED) is a message to the loop. An interrupt (KICKED) only makes the loop poll
+ * again, after a stop or for a changed fire date. If a nested run takes a wake that an enclosing run waits for, the
+ * embedder hands the wake on to that run. It never hands an interrupt on.
  *
  *      owner                                      waker
  *      begin_wait: RUNNING -> ASLEEP              signal: any state -> POSTED; writes if it was ASLEEP
@@ -17,8 +17,8 @@
  *      take: any state -> RUNNING; returns what
  *          was posted
  *
- * No wake is lost, whatever the interleaving of the threads [RLC-WAKE-8]; Tests/Scheduled searches for one that is. All
- * atomic operations are sequentially consistent, and a waker holds nothing during the write that the loop could need.
+ * No wake is lost, however the threads interleave [RLC-WAKE-8]; Tests/Scheduled searches for a lost one. All atomic
+ * operations are sequentially consistent. During its write a waker holds nothing that the loop could need.
  * See eventfd(2), epoll(7).
  */
 #ifndef CRUNLOOP_KIT_WAKEUP_PORT_H
@@ -28,10 +28,10 @@
 
 RLC_BEGIN_DECLS
 
-/** A wakeup port. Who owns a reference gives it up by rlc_wakeup_port_release. */
+/** A wakeup port. Give up a reference by rlc_wakeup_port_release. */
 typedef struct rlc_wakeup_port rlc_wakeup_port;
 
-/** What rlc_wakeup_port_take returns. If there were wakes and kicks, it is RLC_WAKE_POSTED. */
+/** What rlc_wakeup_port_take returns: RLC_WAKE_POSTED for a wake, also if there was an interrupt, too. */
 typedef enum rlc_wake {
     RLC_WAKE_NONE = 0,
     RLC_WAKE_KICKED = 1,
@@ -51,7 +51,7 @@ typedef enum rlc_wake {
 int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
 
 /**
- * Adds a reference. Each thread that may wake must own one, so that the port and the descriptor exist during its write
+ * Adds a reference. Each thread that may wake must own one: then the port and the descriptor exist during its write
  * [RLC-WAKE-5].
  *
  * @param port The port; the caller owns a reference.
@@ -83,13 +83,13 @@ int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
 /**
  * Posts a wake.
  *
- * What the caller has written to memory before is visible to the owner after the take that returns this wake.
+ * After the take that returns this wake, the owner sees what the caller has written to memory before the call.
  *
  * @param port The port; the caller owns a reference.
- * @return 1: the owner slept, and the call has written to the eventfd [RLC-WAKE-2]; 2: the same, to a new eventfd of an
- *         rlc_loop in place of one that other code has closed; 0: the owner is awake, or was woken
- *         by another call already [RLC-WAKE-1]; -ESHUTDOWN: the port is closed [RLC-WAKE-4]; -ECHILD; -EBADF (other
- *         code has closed the eventfd) or another -errno of write(2): the wake is posted, but the owner may sleep on.
+ * @return 1: the owner slept, and the call has written to the eventfd [RLC-WAKE-2]. 2: the same, to a new eventfd in
+ *         place of one that other code has closed. 0: the owner is awake, or another call has woken it [RLC-WAKE-1].
+ *         -ESHUTDOWN: the port is closed [RLC-WAKE-4]. -ECHILD. -EBADF (other code has closed the eventfd) or another
+ *         -errno of write(2): the wake is posted, but the owner may sleep on.
  *
  * Thread: [any, signal-safe]; keeps errno [RLC-WAKE-6, RLC-WAKE-7].  Cost: one atomic operation; if the owner sleeps,
  * three and one write(2).  See: CFRunLoopWakeUp.
@@ -97,7 +97,7 @@ int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
 int rlc_wakeup_port_signal(rlc_wakeup_port *port);
 
 /**
- * Posts a kick. A wake that is posted already stays one [RLC-WAKE-3].
+ * Posts an interrupt. A wake that is posted already stays a wake [RLC-WAKE-3].
  *
  * @param port The port; the caller owns a reference.
  * @return As rlc_wakeup_port_signal.
@@ -109,11 +109,11 @@ int rlc_wakeup_port_kick(rlc_wakeup_port *port);
 /**
  * Announces that the owner is about to sleep: from now on wakers write to the eventfd.
  *
- * If it returns true, the owner reads once more what a stop may have published, and then waits. The owner may call it
+ * If the call returns true, the owner reads once more what a stop may have published, and then waits. It may call this
  * again without rlc_wakeup_port_take in between.
  *
  * @param port The port.
- * @return False: a wake or kick is posted, or the port is closed: do not wait.
+ * @return False: something is posted, or the port is closed. Do not wait then.
  *
  * Thread: [loop].
  */
@@ -122,8 +122,8 @@ bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port);
 /**
  * Ends a wait, and returns what was posted; the state becomes RUNNING unless the port is closed.
  *
- * The owner may call it without a wait as well, to discard a wake. In either case, what the wakers published before
- * what the call returns is visible afterwards, also of those that found it posted already.
+ * The owner may call it without a wait, too, to discard a wake. In either case the owner then sees what all wakers had
+ * published before they posted, also those that found a wake posted already.
  *
  * @param port The port.
  * @return What was posted; RLC_WAKE_NONE if nothing was, or the port is closed.
@@ -133,8 +133,8 @@ bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port);
 rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port);
 
 /**
- * Tells whether the owner sleeps, or is about to, and no thread has posted since. The answer may be out of date at
- * return.
+ * Tells whether the owner sleeps or is about to, and no thread has posted since. The result may be out of date when the
+ * call returns.
  *
  * @param port The port.
  * @return True between rlc_wakeup_port_begin_wait and the first post, or rlc_wakeup_port_take.
@@ -154,8 +154,8 @@ bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port);
 void rlc_wakeup_port_close(rlc_wakeup_port *port);
 
 /**
- * Closes the port as rlc_wakeup_port_close, and its eventfd even though others own references: at once, or after the
- * last waker that is about to write to it. No waker writes to the number afterwards [RLC-WAKE-9].
+ * Closes the port as rlc_wakeup_port_close does, and its eventfd, although others own references: at once, or when the
+ * last waker that is about to write has written. No waker writes to the number afterwards [RLC-WAKE-9].
  *
  * @param port The port.
  *

@@ -1,4 +1,4 @@
-/** The wakeup word, for those who read it in passing. */
+/** The wakeup port's record, and the functions on its word that run inline. */
 #ifndef RLC_WAKEUP_PORT_INTERNAL_H
 #define RLC_WAKEUP_PORT_INTERNAL_H
 
@@ -7,65 +7,68 @@
 #include <crunloop_kit/wakeup_port.h>
 #include <stdatomic.h>
 
-/* Everything is sequentially consistent, and a waker's step is always a read-modify-write, also where it changes
- * nothing: the owner's exchange then has acquired what every sender published before, not only the first one. */
+/*
+ * All atomic operations are sequentially consistent. A waker's step is always a read-modify-write, also if it changes
+ * nothing: so the owner's exchange sees what every waker has published before, not only the first one.
+ */
 
-/** signal and kick return it if other code has closed the eventfd, and the port has woken the owner by a new one. */
+/** Returned by signal and kick: other code has closed the eventfd, and a new one has woken the owner. */
 enum { RLC_WAKE_BY_ANOTHER = 2 };
 
 enum { RLC_WORD_RUNNING, RLC_WORD_KICKED, RLC_WORD_POSTED, RLC_WORD_ASLEEP, RLC_WORD_CLOSED };
 
-/** In place of the epoll descriptor in which the owner sleeps. */
+/** Values of watched_by besides epoll descriptors. */
 enum {
-    RLC_NEVER_WATCHED = -1, /**< The owner has announced no sleep in a set yet. */
-    RLC_TO_BE_RENEWED = -2, /**< There is a new eventfd, which not all sets watch yet. */
-    RLC_RENEWED = -3        /**< They do; the owner has not announced a sleep since. */
+    RLC_NEVER_WATCHED = -1, /**< The owner has not announced a sleep in a set yet. */
+    RLC_TO_BE_RENEWED = -2, /**< There is a new eventfd that not all sets watch yet. */
+    RLC_RENEWED = -3        /**< All sets watch it, and the owner has not announced a sleep since. */
 };
 
 struct rlc_wakeup_port {
     _Atomic uint32_t word; /* first: rlc_kit_is_quiet */
     _Atomic uint32_t references;
     const rlc_kernel *kernel;
-    _Atomic uint32_t writers; /* who is about to write, or may be */
+    _Atomic uint32_t writers; /* how many wakers write, or may be about to */
     uint32_t fork_generation; /* set once in create */
     _Atomic int event_fd;     /* -1: not made yet, or closed */
-    _Atomic int watched_by;   /* the epoll descriptor in which the owner sleeps, or RLC_NEVER_WATCHED and so on */
-    _Atomic int lost_fd;      /* of the last write that has failed */
+    _Atomic int watched_by;   /* the epoll descriptor in which the owner sleeps, or one of the values above */
+    _Atomic int lost_fd;      /* the descriptor of the last write that has failed */
     _Atomic uint8_t lost_error;
     _Atomic bool is_ended;
-    bool has_allocator; /* set once in create: of the table's allocator */
-    bool may_end;       /* set once in create: rlc_wakeup_port_end is for others, which count their writers */
+    bool has_allocator; /* set once in create: the table's allocator has made the port */
+    bool may_end;       /* set once in create: rlc_wakeup_port_end is allowed, so wakers count themselves */
 };
 
-static_assert(sizeof(struct rlc_wakeup_port) <= 40 || sizeof(void *) != 8, "as malloc(3) gives it in 48 bytes");
+static_assert(sizeof(struct rlc_wakeup_port) <= 40 || sizeof(void *) != 8, "malloc(3) takes 48 bytes for it");
 
-/** A port that may be ended: it reports the losses of its sets. */
+/** A port that may be ended. It reports when other code closes a descriptor of its sets. */
 typedef struct rlc_reporting_port {
     rlc_wakeup_port port;
-    rlc_lost_fn lost_fn; /* NULL: to nobody */
+    rlc_lost_fn lost_fn; /* NULL: nobody is notified */
     void *lost_context;
 } rlc_reporting_port;
 
-/** Without an eventfd, which only a sleeper needs. Such a port is closed, not ended: its wakes count no writers. */
+/** Creates a port without an eventfd, for rlc_loop. Nobody ends it, so its wakers do not count themselves. */
 int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
-/** Before the first begin_wait: makes the eventfd. 0 or -errno. */
+/** Makes the eventfd, before the first sleep. 0 or -errno. */
 int rlc_wakeup_port_open(rlc_wakeup_port *port);
 
-/** Makes a new eventfd in place of a lost one, wakes the owner with it, and notes RLC_TO_BE_RENEWED. 0 or -errno. */
+/** Makes a new eventfd in place of a lost one, wakes the owner by it, and notes RLC_TO_BE_RENEWED. 0 or -errno. */
 int rlc_wakeup_port_renew(rlc_wakeup_port *port, int lost_fd);
 
-/** The owner is going to sleep in that epoll instance. False, and nothing is noted: it has to renew before that. */
+/** Notes that the owner is about to sleep in this epoll instance. False: its sets have to watch a new eventfd first. */
 static inline bool rlc_wakeup_port_is_watched_by(rlc_wakeup_port *port, int epoll_fd) {
     int watched_by = atomic_load_explicit(&port->watched_by, memory_order_relaxed);
     if (watched_by == epoll_fd)
         return true;
-    /* Another thread may change it meanwhile: then the owner looks, and announces its sleep again. */
+    /* Fails if another thread changes it meanwhile: then the owner polls, and announces its sleep again. */
     return watched_by != RLC_TO_BE_RENEWED && atomic_compare_exchange_strong(&port->watched_by, &watched_by, epoll_fd);
 }
-/** Reports a loss to the function of rlc_kit_set_lost_fn, if there is one. */
+
+/** Notifies the function of rlc_kit_set_lost_fn, if there is one. */
 void rlc_wakeup_port_report_loss(const rlc_wakeup_port *port, rlc_lost lost);
 
-/** Another epoll instance has replaced one in which the owner perhaps sleeps. */
+/** Notes that a new epoll instance has replaced one in which the owner may sleep. */
 void rlc_wakeup_port_move(rlc_wakeup_port *port, int epoll_fd, int new_epoll_fd);
 
 static inline bool rlc_wakeup_port_needs_renewal(const rlc_wakeup_port *port) {
@@ -76,13 +79,13 @@ static inline uint32_t rlc_wakeup_word(const rlc_wakeup_port *port) {
     return atomic_load(&port->word);
 }
 
-/** True if the owner would not be allowed to sleep. */
+/** Tells whether something is posted, or the port is closed: then the owner must not sleep. */
 static inline bool rlc_wakeup_word_is_posted(const rlc_wakeup_port *port) {
     uint32_t word = rlc_wakeup_word(port);
     return word != RLC_WORD_RUNNING && word != RLC_WORD_ASLEEP;
 }
 
-/** rlc_wakeup_port_begin_wait in line. */
+/** rlc_wakeup_port_begin_wait, inline. */
 static inline bool rlc_wakeup_word_sleeps(rlc_wakeup_port *port) {
     uint32_t seen = RLC_WORD_RUNNING;
     if (__builtin_expect(atomic_compare_exchange_strong(&port->word, &seen, RLC_WORD_ASLEEP), true))
@@ -90,7 +93,7 @@ static inline bool rlc_wakeup_word_sleeps(rlc_wakeup_port *port) {
     return seen == RLC_WORD_ASLEEP;
 }
 
-/** rlc_wakeup_port_take in line. */
+/** rlc_wakeup_port_take, inline. */
 static inline rlc_wake rlc_wakeup_word_take(rlc_wakeup_port *port) {
     if (rlc_wakeup_word(port) == RLC_WORD_CLOSED)
         return RLC_WAKE_NONE; /* only the owner closes */

@@ -68,9 +68,7 @@ rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port) {
     return port;
 }
 
-/**
- * Once, though several may come here. Of close(2)'s answer nothing is to be done: the number is free whatever it is.
- */
+/** Closes the eventfd once, whichever threads call it. The number is free whatever close(2) returns. */
 static void close_descriptor(rlc_wakeup_port *port) {
     int fd = atomic_exchange(&port->event_fd, -1);
     if (fd >= 0 && !rlc_has_forked_since(port->fork_generation))
@@ -81,7 +79,7 @@ void rlc_wakeup_port_release(rlc_wakeup_port *port) {
     if (port == NULL || atomic_fetch_sub(&port->references, 1) != 1)
         return;
     close_descriptor(port);
-    /* Without an allocator the table of a port that has ended may be gone. */
+    /* The table may be gone by now, unless it has the allocator. */
     rlc_memory_free(port->has_allocator ? port->kernel : NULL, port);
 }
 
@@ -89,7 +87,7 @@ int rlc_wakeup_port_fd(const rlc_wakeup_port *port) {
     return atomic_load(&port->event_fd);
 }
 
-/** 1 or -errno. */
+/** Writes to the eventfd. 1 or -errno. */
 static int write_to(const rlc_wakeup_port *port, int fd) {
     static const uint64_t one = 1;
     int saved_errno = errno;
@@ -98,10 +96,10 @@ static int write_to(const rlc_wakeup_port *port, int fd) {
         size = port->kernel->write(port->kernel->context, fd, &one, sizeof one);
     while (size == -EINTR);
     errno = saved_errno;
-    return size < 0 && size != -EAGAIN ? (int)size : 1; /* EAGAIN: full, so it is readable */
+    return size < 0 && size != -EAGAIN ? (int)size : 1; /* EAGAIN: the eventfd is full, so it is readable */
 }
 
-/** No slot of a set has the number, and it is not that of the set of ended ports. */
+/** The token of no member and of no edge set. */
 #define NO_MEMBER (UINT64_MAX - 1)
 
 void rlc_wakeup_port_move(rlc_wakeup_port *port, int epoll_fd, int new_epoll_fd) {
@@ -109,8 +107,8 @@ void rlc_wakeup_port_move(rlc_wakeup_port *port, int epoll_fd, int new_epoll_fd)
 }
 
 /**
- * The owner's sets watch the eventfd anew before it sleeps again. One that has announced its sleep before the exchange
- * sleeps in that instance; one that announces it later does not sleep.
+ * Adds the new eventfd to the epoll instance in which the owner may sleep. If the owner announces a sleep after the
+ * exchange, it does not sleep, and lets its sets watch the new eventfd first.
  */
 static int show_to_sleeper(rlc_wakeup_port *port, int fd) {
     int epoll_fd = atomic_exchange(&port->watched_by, RLC_TO_BE_RENEWED);
@@ -136,7 +134,7 @@ int rlc_wakeup_port_renew(rlc_wakeup_port *port, int lost_fd) {
     return status;
 }
 
-/** The eventfd refuses the write: other code has closed it, or has put another file there. 2 or -errno. */
+/** Handles a write that has failed: other code has closed the eventfd. RLC_WAKE_BY_ANOTHER or -errno. */
 __attribute__((noinline)) static int wake_by_another(rlc_wakeup_port *port, int lost_fd, int failure) {
     atomic_store(&port->lost_fd, lost_fd);
     atomic_store(&port->lost_error, (uint8_t)-failure);
@@ -150,13 +148,13 @@ static int wake_sleeper(rlc_wakeup_port *port) {
     return status > 0 ? status : wake_by_another(port, fd, status);
 }
 
-/** In this order: after rlc_wakeup_port_end a waker that counts itself as a writer finds the word closed. */
+/** Closes the eventfd of an ended port without writers. A waker that counts itself later finds the word closed. */
 static void close_if_over(rlc_wakeup_port *port) {
     if (atomic_load(&port->is_ended) && atomic_load(&port->writers) == 0)
         close_descriptor(port);
 }
 
-/** ASLEEP -> posted, and the write. False if the word has changed: another waker was first, or the sleep is over. */
+/** Changes ASLEEP to `posted`, and writes. False if the word was no longer ASLEEP. */
 static inline bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, int *ret_status) {
     uint32_t asleep = RLC_WORD_ASLEEP;
     bool has_posted = atomic_compare_exchange_strong(&port->word, &asleep, posted);
@@ -166,9 +164,8 @@ static inline bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, int *
 }
 
 /**
- * The same for a port that may be ended meanwhile. The caller counts itself as a writer before it changes the word:
- * rlc_wakeup_port_end then either sees the count, and leaves closing the descriptor to the writer, or has closed the
- * word before that change.
+ * The same for a port that another thread may end. This thread counts itself as a writer before it changes the word. So
+ * rlc_wakeup_port_end either sees the count, and this thread closes the eventfd, or has closed the word before.
  */
 static inline bool post_as_writer(rlc_wakeup_port *port, uint32_t posted, int *ret_status) {
     atomic_fetch_add(&port->writers, 1);
@@ -180,7 +177,7 @@ static inline bool post_as_writer(rlc_wakeup_port *port, uint32_t posted, int *r
 
 static int post(rlc_wakeup_port *port, uint32_t posted);
 
-/* Apart, so that a post to an owner that is awake saves no registers. */
+/* Not inlined, so that a post to an owner that is awake saves no registers. */
 __attribute__((noinline)) static int post_asleep(rlc_wakeup_port *port, uint32_t posted) {
     int status = 0;
     bool has_posted = port->may_end ? post_as_writer(port, posted, &status) : post_to_sleeper(port, posted, &status);
