@@ -290,9 +290,9 @@ bool rlc_port_set_has_batch(const rlc_port_set *set);
  * @param ret_event The event. Unchanged if there is none.
  * @return False: the batch is empty, call rlc_port_set_wait; or the process is a child of fork(2).
  *
- * Thread: [locked], and only the owner's thread.  Cost: reads a counter. An end costs up to eight system calls. The call
- * verifies each event but the first one of a batch by poll(2), because a callout may have made it stale [RLC-TAKE-9]; if
- * poll(2) fails the event counts as true [RLC-TAKE-6].
+ * Thread: [locked], and only the owner's thread.  Cost: reads a counter. An end costs up to eight system calls. The
+ * call verifies each event but the first one of a batch by poll(2), because a callout may have made it stale
+ * [RLC-TAKE-9]; if poll(2) fails the event counts as true [RLC-TAKE-6].
  */
 bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
 

@@ -1,4 +1,4 @@
-/** A 4-ary heap of deadlines. Keys and positions are in arrays of their own: moving an entry touches no timer. */
+/** A 4-ary heap of deadlines. Keys and positions have their own arrays, so moving an entry touches no timer. */
 #ifndef RLC_DEADLINE_HEAP_H
 #define RLC_DEADLINE_HEAP_H
 
@@ -6,12 +6,11 @@
 #include <stdint.h>
 
 typedef struct rlc_deadline_entry {
-    uint64_t order; /**< Sequence << 32 | slot: equal deadlines fire in the order of arming. */
+    uint64_t order; /**< Sequence << 32 | slot. Timers with equal deadlines fire in the order of arming. */
     uint64_t deadline_ns;
 } rlc_deadline_entry;
 
-/* One comparison where there are numbers of 128 bits, without branches, which would be guessed wrong as often as
- * not. */
+/* One comparison of 128 bits, where they exist: no branches, which the processor would often guess wrong. */
 static inline bool rlc_deadline_entry_is_before(rlc_deadline_entry left, rlc_deadline_entry right) {
 #ifdef __SIZEOF_INT128__
     __extension__ typedef unsigned __int128 key;
@@ -30,19 +29,19 @@ static inline uint32_t rlc_deadline_entry_slot(rlc_deadline_entry entry) {
 enum { RLC_HEAP_ARITY = 4 };
 #define RLC_NOT_IN_HEAP UINT32_MAX
 
-/** The arrays are the owner's: with room for every timer, so that nothing here can fail. */
+/** The owner allocates the arrays, with room for every timer. So no function here can fail. */
 typedef struct rlc_deadline_heap {
     rlc_deadline_entry *entries;
     uint32_t *positions; /**< By slot. */
     uint32_t count;
-    bool is_settled; /**< The first entry's key is known to be what its timer wants. */
-    uint64_t moves;  /**< Entries that were put in or moved so far. */
+    bool is_settled; /**< The first entry's key is its timer's present deadline. */
+    uint64_t moves;  /**< How often an entry was put in or moved. */
 } rlc_deadline_heap;
 
-/** In place and without recursion; O(n log n) but for inputs made to defeat it, O(n^1.5) for those. */
+/** Sorts in place, without recursion. O(n log n); O(n^1.5) for inputs that defeat the choice of pivots. */
 void rlc_deadline_entries_sort(rlc_deadline_entry *entries, uint32_t count);
 
-/** `moved` goes in at `position`, whose own entry is out of the way, or towards the top, or the bottom, from there. */
+/** Puts `moved` in at `position`, whose entry was taken away, or further up, or further down. */
 void rlc_deadline_heap_sift_up(rlc_deadline_heap *heap, uint32_t position, rlc_deadline_entry moved);
 void rlc_deadline_heap_sift_down(rlc_deadline_heap *heap, uint32_t position, rlc_deadline_entry moved);
 void rlc_deadline_heap_take_out(rlc_deadline_heap *heap, uint32_t slot);

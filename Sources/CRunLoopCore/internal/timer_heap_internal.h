@@ -21,18 +21,18 @@
 
 enum { RLC_EXACT, RLC_TOLERANT, RLC_LATEST, RLC_DEADLINE_HEAPS };
 
-/** The first part of every record. */
+/** Each record begins with this. */
 typedef struct rlc_heap_timer {
     rlc_slot slot;
     void *context;
     uint64_t deadline_ns;
-    uint32_t sequence; /**< Of the last arming; 0 while not armed. */
-    bool marks[2];     /**< Free for the owner's use. */
+    uint32_t sequence; /**< The number of the last arming; 0: not armed. */
+    bool marks[2];     /**< Free for rlc_loop. */
 } rlc_heap_timer;
 
 struct rlc_timer_heap {
     const rlc_kernel *memory;                    /**< See memory.h. */
-    rlc_deadline_heap heaps[RLC_DEADLINE_HEAPS]; /**< The first two share their positions: a timer is in one of them. */
+    rlc_deadline_heap heaps[RLC_DEADLINE_HEAPS]; /**< A timer is in one of the first two, which share `positions`. */
     rlc_slot_table timers;
     rlc_slot_holes holes;
     uint32_t room; /**< For how many timers the arrays have room. */
@@ -63,7 +63,7 @@ static inline bool rlc_timer_heap_tolerates(const rlc_timer_heap *heap, const rl
     return heap->knows_tolerance && heap->latest_ns[timer->slot.number] > timer->deadline_ns;
 }
 
-/** True if any member is armed. */
+/** Tells whether a timer is armed. */
 static inline bool rlc_timer_heap_has_armed(const rlc_timer_heap *heap) {
     return (heap->heaps[RLC_EXACT].count | heap->heaps[RLC_TOLERANT].count) != 0;
 }
@@ -75,14 +75,14 @@ static inline uint64_t rlc_timer_heap_earliest_key(const rlc_timer_heap *heap) {
     return tolerant->count > 0 && tolerant->entries[0].deadline_ns < key_ns ? tolerant->entries[0].deadline_ns : key_ns;
 }
 
-/** Records of `record_size` bytes that begin with an rlc_heap_timer. For `memory` see memory.h. */
+/** Creates a heap whose records have `record_size` bytes and begin with an rlc_heap_timer. `memory`: see memory.h. */
 int rlc_timer_heap_create_for(const rlc_kernel *memory, size_t record_size, rlc_timer_heap **ret_heap);
 
 /** As rlc_timer_heap_insert. */
 int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret_timer);
 /** Called for the first timer with a tolerance: allocates for all members. False if there is no memory. */
 bool rlc_timer_heap_learn_tolerance(rlc_timer_heap *heap);
-/** Numbers the armed timers anew from 1, in the order in which they fire. Once in 2^32 arms. */
+/** Numbers the armed timers from 1 again, in the order in which they fire. Called once in 2^32 armings. */
 void rlc_timer_heap_renumber(rlc_timer_heap *heap);
 /** Puts all timers of RLC_TOLERANT into RLC_LATEST, too. */
 void rlc_timer_heap_begin_latest(rlc_timer_heap *heap);
@@ -93,7 +93,7 @@ void rlc_timer_heap_arm_anew(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64
 uint64_t rlc_timer_heap_tolerance(const rlc_timer_heap *heap, const rlc_heap_timer *timer);
 /** The tolerance of the timer for which the heap wakes at rlc_timer_heap_wake_at; 0 if none is armed. */
 uint64_t rlc_timer_heap_wake_tolerance(rlc_timer_heap *heap);
-/** As rlc_timer_heap_remove. The record may be another's from now on, or no record any more. */
+/** As rlc_timer_heap_remove. The caller must not use the record any more. */
 void rlc_timer_heap_release(rlc_timer_heap *heap, rlc_heap_timer *timer);
 /** Frees the chunks that hold only removed timers, and shrinks the arrays. Records in use stay where they are. */
 void rlc_timer_heap_give_back(rlc_timer_heap *heap);
@@ -101,7 +101,7 @@ void rlc_timer_heap_give_back(rlc_timer_heap *heap);
 typedef void (*rlc_heap_timer_fn)(void *context, rlc_heap_timer *timer);
 size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_timer_fn timer_fn, void *context);
 
-/** Aborts unless every invariant holds. O(n). Only under RLC_INTERNAL_CHECKS. */
+/** Aborts if an invariant does not hold. O(n). Exists only with RLC_INTERNAL_CHECKS. */
 void rlc_timer_heap_verify(const rlc_timer_heap *heap);
 
 /** Called after each change. */
@@ -111,7 +111,7 @@ void rlc_timer_heap_verify(const rlc_timer_heap *heap);
 #define rlc_timer_heap_check(heap) ((void)(heap))
 #endif
 
-/** A later key than the one that is there already changes nothing: see settle(). */
+/** Gives the key's timer this key. If it has an earlier key already, that stays: see settle(). */
 __attribute__((always_inline)) static inline void rlc_timer_heap_put_in(
     rlc_deadline_heap *heap, rlc_deadline_entry key) {
     uint32_t position = heap->positions[rlc_deadline_entry_slot(key)];
@@ -133,8 +133,7 @@ __attribute__((always_inline)) static inline void rlc_timer_heap_arm_exact(
     timer->sequence = ++heap->sequence;
     if (!is_pushed_out)
         rlc_timer_heap_put_in(exact, rlc_timer_heap_wanted(heap, timer, RLC_EXACT));
-    else if (rlc_deadline_entry_slot(exact->entries[0]) ==
-             timer->slot.number) /* else, as with idle timeouts, nothing is touched */
+    else if (rlc_deadline_entry_slot(exact->entries[0]) == timer->slot.number) /* other entries stay as they are */
         exact->is_settled = false;
 }
 

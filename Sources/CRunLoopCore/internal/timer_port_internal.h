@@ -10,10 +10,10 @@ struct rlc_timer_port {
     uint32_t fork_generation;
     int timer_fd; /**< -1: other code has closed it. */
 
-    /* rlc_loop's, of dates that no timer has any more: loop_timer.c. */
-    uint64_t spared_ns; /**< The last one that was taken from the timerfd; or 0. */
-    uint64_t left_ns;   /**< The last one that was left there. */
-    uint8_t left_dates; /**< How many more are left there. */
+    /* For rlc_loop: dates that no timer has any more. See rlc_loop_spare_wake. */
+    uint64_t spared_ns; /**< The last such date that was removed from the timerfd; or 0. */
+    uint64_t left_ns;   /**< The last such date that was left there. */
+    uint8_t left_dates; /**< How many more such dates rlc_loop leaves there before it removes one. */
     uint8_t left_in_a_row;
 };
 

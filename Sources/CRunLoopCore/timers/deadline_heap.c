@@ -16,7 +16,7 @@ static inline uint32_t earlier(const rlc_deadline_entry *entries, uint32_t left,
     return rlc_deadline_entry_is_before(entries[right], entries[left]) ? right : left;
 }
 
-/** The earliest of the children that begin at `child`. */
+/** Returns the position of the earliest of the children, which begin at `child`. */
 static inline uint32_t first_child(const rlc_deadline_entry *entries, uint32_t child, uint32_t count) {
     if (count - child >= RLC_HEAP_ARITY) /* the processor can make the inner two comparisons at once */
         return earlier(entries, earlier(entries, child, child + 1), earlier(entries, child + 2, child + 3));

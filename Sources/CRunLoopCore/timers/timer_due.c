@@ -2,7 +2,7 @@
 
 #include <crunloop/clock.h>
 
-/** Brings the first entry's key up to date. True if it was. */
+/** Corrects the first entry's key. True if the key was right. */
 static bool settle_first(rlc_timer_heap *heap, unsigned which) {
     rlc_deadline_heap *deadlines = &heap->heaps[which];
     const rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_deadline_entry_slot(deadlines->entries[0]));
@@ -19,7 +19,7 @@ static const rlc_deadline_entry *settle(rlc_timer_heap *heap, unsigned which) {
     return heap->heaps[which].entries;
 }
 
-/** The first entry if it is due, or NULL: what was pushed out and is not due by its old key either stays as it is. */
+/** Returns the first entry if it is due, else NULL. Does not correct keys that are not due. */
 static const rlc_deadline_entry *first_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
     const rlc_deadline_heap *deadlines = &heap->heaps[which];
     while (deadlines->count > 0 && deadlines->entries[0].deadline_ns <= now_ns) {
@@ -29,7 +29,7 @@ static const rlc_deadline_entry *first_due(rlc_timer_heap *heap, unsigned which,
     return NULL;
 }
 
-/** The first entry with its key up to date, or NULL. */
+/** Returns the first entry, with the right key; or NULL. */
 static inline const rlc_deadline_entry *first_of(rlc_timer_heap *heap, unsigned which) {
     const rlc_deadline_heap *deadlines = &heap->heaps[which];
     if (deadlines->count == 0)
@@ -48,7 +48,7 @@ uint64_t rlc_timer_heap_first(rlc_timer_heap *heap) {
     return first == NULL ? RLC_TIME_FOREVER : first->deadline_ns;
 }
 
-/** Of the timers with tolerance, of which there is one at least, the first to be late, and when that is. */
+/** Returns the first timer with tolerance that will be late, and when. There must be a timer with tolerance. */
 __attribute__((noinline)) static const rlc_deadline_entry *first_late(rlc_timer_heap *heap, uint64_t *ret_latest_ns) {
     const rlc_deadline_entry *first = first_of(heap, heap->keeps_latest ? RLC_LATEST : RLC_TOLERANT);
     *ret_latest_ns = rlc_time_add(first->deadline_ns, heap->keeps_latest ? 0 : heap->shared_tolerance_ns);
@@ -100,7 +100,7 @@ bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_c
     return true;
 }
 
-/** Brings the key at `position` up to date. True if it is due. */
+/** Corrects the key at `position`. True if it is due. */
 static bool is_due(rlc_timer_heap *heap, unsigned which, uint32_t position, uint64_t now_ns) {
     rlc_deadline_entry *entry = &heap->heaps[which].entries[position];
     if (entry->deadline_ns > now_ns)
@@ -110,7 +110,8 @@ static bool is_due(rlc_timer_heap *heap, unsigned which, uint32_t position, uint
 }
 
 /**
- * Moves the due entry at `position`, below which none is due, behind the end; the last that is not due takes its place.
+ * Moves the due entry at `position` behind the end of the heap. No entry below it may be due. The last entry that is
+ * not due takes its place.
  */
 static void move_behind_end(rlc_timer_heap *heap, unsigned which, uint32_t position, uint64_t now_ns) {
     rlc_deadline_heap *deadlines = &heap->heaps[which];
@@ -128,8 +129,8 @@ static void move_behind_end(rlc_timer_heap *heap, unsigned which, uint32_t posit
 }
 
 /**
- * Moves all that is due behind the end of the heap, where it is sorted. Due entries hang together at the top of the
- * heap: this goes down from the first as far as they reach, and takes each out on the way back.
+ * Moves all due entries behind the end of the heap, and sorts them there. Due entries are together at the top of the
+ * heap. So this goes down from the first entry as far as they reach, and takes each of them out on the way back.
  */
 static void gather_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
     rlc_deadline_heap *deadlines = &heap->heaps[which];
@@ -158,7 +159,7 @@ static void gather_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
 size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_timer_fn timer_fn, void *context) {
     rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT], *tolerant = &heap->heaps[RLC_TOLERANT];
     uint32_t exact_end = exact->count, tolerant_end = tolerant->count;
-    /* Gathering makes the first key uncertain, which the next wait would have to settle. */
+    /* Only where an entry is due: the next wait would have to settle the first key after gathering. */
     if (exact_end > 0 && exact->entries[0].deadline_ns <= now_ns)
         gather_due(heap, RLC_EXACT, now_ns);
     if (tolerant_end > 0 && tolerant->entries[0].deadline_ns <= now_ns)

@@ -4,7 +4,7 @@
 #include <crunloop/clock.h>
 #include <errno.h>
 
-/* Apart, so that the usual way saves no registers. */
+/* Not inlined, so that the usual way saves no registers. */
 __attribute__((noinline)) static void take_out_tolerant(rlc_timer_heap *heap, uint32_t slot) {
     rlc_deadline_heap_take_out(&heap->heaps[RLC_TOLERANT], slot);
     if (heap->keeps_latest)
@@ -27,7 +27,7 @@ static uint32_t next_sequence(rlc_timer_heap *heap) {
     return ++heap->sequence;
 }
 
-/** Before a timer is armed with tolerance. */
+/** Called before a timer is armed with this tolerance. */
 static void note_tolerance(rlc_timer_heap *heap, uint64_t tolerance_ns) {
     if (heap->heaps[RLC_TOLERANT].count == 0) {
         heap->keeps_latest = false;

@@ -1,4 +1,4 @@
-/* A deadline heap's members and their memory; nothing here is on a pass's way. */
+/* The timer heap's members and their memory. A pass calls nothing here. */
 #include "memory.h"
 #include "timer_heap_internal.h"
 
@@ -42,7 +42,7 @@ void rlc_timer_heap_destroy(rlc_timer_heap *heap) {
     rlc_memory_free(memory, heap);
 }
 
-/** False if there is no memory; the array is as it was then. */
+/** Resizes an array. False without memory: the array is as it was. */
 static bool grow(const rlc_timer_heap *heap, void *array, size_t size) {
     void **place = array;
     void *grown = rlc_memory_resize(heap->memory, *place, size);
@@ -70,12 +70,12 @@ static bool resize(rlc_timer_heap *heap, uint32_t room) {
     return is_resized && (!heap->knows_tolerance || grow_for_tolerance(heap, room));
 }
 
-/** An eighth more: large blocks grow without being copied, and what is not used yet is not paid for. */
+/** Adds an eighth: realloc(3) grows large blocks in place, and unused pages take no memory. */
 static uint32_t with_spare(uint32_t room) {
     return room + room / 8 + LEAST_GROWTH;
 }
 
-/* Apart, so that the usual way saves no registers. The arrays have room for each record that was ever in use. */
+/* Not inlined, so that the usual way saves no registers. The arrays have room for each record ever used. */
 __attribute__((noinline)) static int make_room(rlc_timer_heap *heap) {
     int status = rlc_slot_holes_reserve(&heap->holes, &heap->timers, heap->memory);
     if (status < 0 || heap->timers.touched < heap->room)
@@ -93,7 +93,7 @@ void rlc_timer_heap_give_back(rlc_timer_heap *heap) {
     if (room >= heap->room)
         return;
     heap->room = room;
-    (void)resize(heap, room); /* else an array is larger */
+    (void)resize(heap, room); /* if it fails an array stays larger */
 }
 
 bool rlc_timer_heap_learn_tolerance(rlc_timer_heap *heap) {

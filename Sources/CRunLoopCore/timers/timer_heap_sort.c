@@ -1,7 +1,7 @@
 /* Sorts whole heaps: when the sequence numbers run out, and when armed timers begin to differ in their tolerances. */
 #include "timer_heap_internal.h"
 
-/** Brings every key up to date and sorts each heap; a sorted array is a heap. */
+/** Corrects all keys, and sorts each heap. A sorted array is a heap, too. */
 static void sort_heaps(rlc_timer_heap *heap) {
     for (unsigned which = 0; which < RLC_DEADLINE_HEAPS; which++) {
         rlc_deadline_heap *deadlines = &heap->heaps[which];
