@@ -366,9 +366,10 @@ static inline rlc_port *rlc_port_set_take_plain(rlc_port_set *set, bool is_trust
         return NULL;
     if (!is_trusted && !set->is_fresh && !rlc_port_is_believed(port, event->events))
         return NULL;
-    *ret_ready = rlc_port_plain_ready(port, event->events);
-    if (*ret_ready == 0)
+    uint32_t ready = rlc_port_plain_ready(port, event->events);
+    if (ready == 0)
         return NULL;
+    *ret_ready = ready;
     set->cursor++;
     if (!is_trusted)
         set->is_fresh = false;

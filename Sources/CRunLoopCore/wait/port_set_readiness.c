@@ -254,7 +254,7 @@ void rlc_port_set_drop_strays(rlc_port_set *set) {
 }
 
 /** Takes the next member that epoll should watch and does not, or NULL. */
-static rlc_port *take_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
+static rlc_port *next_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
     if (!atomic_load(&set->has_unwatched))
         return NULL;
     if (set->hidden != RLC_NONE_HIDDEN)
@@ -270,8 +270,9 @@ static rlc_port *take_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
         else if (is_reported)
             first = port;
     }
-    if (first != NULL)
-        rlc_port_assign(first, RLC_PORT_UNWATCHED, false);
+    if (first == NULL)
+        return NULL;
+    rlc_port_assign(first, RLC_PORT_UNWATCHED, false);
     *ret_ready = RLC_ERROR | RLC_UNWATCHED;
     return first;
 }
@@ -280,7 +281,7 @@ static rlc_port *take_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
  * Takes the event for one of the members that share its number, the oldest first; NULL after the last one. The event
  * stays in the batch until then, and is verified again from the second member on.
  */
-__attribute__((noinline)) static rlc_port *take_shared(
+__attribute__((noinline)) static rlc_port *next_sharer(
     rlc_port_set *set, rlc_port *owner, uint32_t events, bool is_believed, uint32_t *ret_ready) {
     bool begins = set->shared_cursor != set->cursor + 1;
     set->shared_cursor = set->cursor + 1;
@@ -311,15 +312,15 @@ static rlc_port *port_at_cursor(rlc_port_set *set) {
     if (event->data.u64 == RLC_EDGE_SET_BITS)
         return rlc_port_set_fetch_edge(set, event);
     rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
-    bool may_hint = port != NULL && rlc_port_has(port, RLC_PORT_ENDED | RLC_PORT_SHARED);
+    bool may_be_quiet = port != NULL && rlc_port_has(port, RLC_PORT_ENDED | RLC_PORT_SHARED);
     bool is_begun = set->shared_cursor == set->cursor + 1; /* this event has made members quiet */
-    if (!may_hint || is_begun || !rlc_port_is_all_quiet(port))
+    if (!may_be_quiet || is_begun || !rlc_port_is_all_quiet(port))
         return port;
     rlc_port_set_check_repetition(set, port, event->events);
     return NULL;
 }
 
-static rlc_port *take_fetched(rlc_port_set *set, bool is_trusted, uint32_t *ret_ready) {
+static rlc_port *next_fetched(rlc_port_set *set, bool is_trusted, uint32_t *ret_ready) {
     is_trusted |= set->is_fresh;
     if (set->is_fresh && set->has_strays)
         rlc_port_set_drop_strays(set);
@@ -328,7 +329,7 @@ static rlc_port *take_fetched(rlc_port_set *set, bool is_trusted, uint32_t *ret_
         rlc_port *port = port_at_cursor(set);
         struct epoll_event event = set->batch->events[set->cursor];
         if (port != NULL && rlc_port_has(port, RLC_PORT_SHARED)) {
-            port = take_shared(set, port, event.events, is_trusted, ret_ready);
+            port = next_sharer(set, port, event.events, is_trusted, ret_ready);
             if (port != NULL)
                 return port;
         }
@@ -353,32 +354,33 @@ static rlc_port *take_fetched(rlc_port_set *set, bool is_trusted, uint32_t *ret_
 rlc_port *rlc_port_set_take_port(rlc_port_set *set, bool is_trusted, uint32_t *ret_ready) {
     if (!rlc_port_set_has_events(set) || rlc_port_set_is_forked(set))
         return NULL;
-    rlc_port *port = take_unwatched(set, ret_ready);
+    rlc_port *port = next_unwatched(set, ret_ready);
     if (port == NULL)
-        port = take_fetched(set, is_trusted, ret_ready);
+        port = next_fetched(set, is_trusted, ret_ready);
     if (port == NULL && set->has_news) { /* fetches the readiness of ports that have become level-triggered */
         set->has_news = false;
-        port = fetch(set, 0) > 0 ? take_fetched(set, is_trusted, ret_ready) : NULL;
+        port = fetch(set, 0) > 0 ? next_fetched(set, is_trusted, ret_ready) : NULL;
     }
-    return port != NULL ? port : take_unwatched(set, ret_ready); /* found while the events were examined */
+    return port != NULL ? port : next_unwatched(set, ret_ready); /* found while the events were examined */
 }
 
 bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
-    uint32_t ready;
-    rlc_port *port = rlc_port_set_take_plain(set, false, &ready);
-    if (port == NULL)
-        port = rlc_port_set_take_port(set, false, &ready);
-    else if ((port->interest & RLC_ONE_SHOT) != 0 && rlc_port_is(port, RLC_PORT_READINESS))
-        suspend(set, port);
-    if (port == NULL)
-        return false;
     rlc_port_fate fate = RLC_FATE_WATCHED;
-    if ((ready & RLC_UNWATCHED) != 0)
-        fate = rlc_port_has(port, RLC_PORT_ORPHAN) ? RLC_FATE_LOST : RLC_FATE_REFUSED;
-    *ret_event = (rlc_port_event){.token = rlc_slot_token(&port->slot),
-        .context = port->context,
-        .kind = (rlc_port_kind)port->kind,
-        .ready = ready & ~(uint32_t)RLC_UNWATCHED,
-        .fate = fate};
+    rlc_port *port = rlc_port_set_take_plain(set, false, &ret_event->ready);
+    if (port == NULL) {
+        port = rlc_port_set_take_port(set, false, &ret_event->ready);
+        if (port == NULL)
+            return false;
+        if ((ret_event->ready & RLC_UNWATCHED) != 0) {
+            fate = rlc_port_has(port, RLC_PORT_ORPHAN) ? RLC_FATE_LOST : RLC_FATE_REFUSED;
+            ret_event->ready &= ~(uint32_t)RLC_UNWATCHED;
+        }
+    } else if ((port->interest & RLC_ONE_SHOT) != 0 && rlc_port_is(port, RLC_PORT_READINESS)) {
+        suspend(set, port);
+    }
+    ret_event->token = rlc_slot_token(&port->slot);
+    ret_event->context = port->context;
+    ret_event->kind = (rlc_port_kind)port->kind;
+    ret_event->fate = fate;
     return true;
 }

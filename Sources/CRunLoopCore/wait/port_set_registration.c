@@ -75,9 +75,9 @@ void rlc_port_note_repetition(rlc_port *owner) {
  */
 __attribute__((noinline)) static bool shared_events_of(const rlc_port *owner, struct epoll_event *ret_event) {
     uint32_t events = 0, edge = EPOLLET;
-    bool any = false, is_hint = rlc_port_is_all_quiet(owner);
+    bool any = false, is_quiet = rlc_port_is_all_quiet(owner);
     for (const rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port)) {
-        if (is_out(port) || rlc_port_has(port, RLC_PORT_QUIET) != is_hint)
+        if (is_out(port) || rlc_port_has(port, RLC_PORT_QUIET) != is_quiet)
             continue;
         any = true;
         events |= events_of(port) & ~(uint32_t)EPOLLET;
