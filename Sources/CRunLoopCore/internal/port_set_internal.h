@@ -354,7 +354,10 @@ void rlc_port_set_drop_strays(rlc_port_set *set);
  */
 rlc_port *rlc_port_set_take_port(rlc_port_set *set, bool is_trusted, uint32_t *ret_ready);
 
-/** The same, inline, for an event that needs no system call. Returns NULL for all others. */
+/**
+ * The same, inline, for an event that needs no poll: of reading or writing alone, or of a counter, which the caller
+ * reads: *ret_ready is 0. rlc_loop has no counters. Returns NULL for all other events.
+ */
 static inline rlc_port *rlc_port_set_take_plain(rlc_port_set *set, bool is_trusted, uint32_t *ret_ready) {
     if (!is_trusted && (set->has_strays || atomic_load(&set->has_unwatched)))
         return NULL;
@@ -367,12 +370,10 @@ static inline rlc_port *rlc_port_set_take_plain(rlc_port_set *set, bool is_trust
     if (!is_trusted && !set->is_fresh && !rlc_port_is_believed(port, event->events))
         return NULL;
     uint32_t ready = rlc_port_plain_ready(port, event->events);
-    if (ready == 0)
+    if (ready == 0 && !rlc_port_is(port, RLC_PORT_COUNTER))
         return NULL;
     *ret_ready = ready;
     set->cursor++;
-    if (!is_trusted)
-        set->is_fresh = false;
     return port;
 }
 

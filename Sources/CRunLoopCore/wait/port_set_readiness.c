@@ -364,23 +364,37 @@ rlc_port *rlc_port_set_take_port(rlc_port_set *set, bool is_trusted, uint32_t *r
     return port != NULL ? port : next_unwatched(set, ret_ready); /* found while the events were examined */
 }
 
-bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
+static rlc_port_event event_of(const rlc_port *port, uint32_t ready, rlc_port_fate fate) {
+    return (rlc_port_event){.token = rlc_slot_token(&port->slot),
+        .context = port->context,
+        .kind = (rlc_port_kind)port->kind,
+        .ready = ready,
+        .fate = fate};
+}
+
+/** Not inlined, so that the usual take saves fewer registers. */
+__attribute__((noinline)) static bool take_unusual(rlc_port_set *set, rlc_port_event *ret_event) {
+    uint32_t ready;
+    const rlc_port *port = rlc_port_set_take_port(set, false, &ready);
+    if (port == NULL)
+        return false;
     rlc_port_fate fate = RLC_FATE_WATCHED;
-    rlc_port *port = rlc_port_set_take_plain(set, false, &ret_event->ready);
-    if (port == NULL) {
-        port = rlc_port_set_take_port(set, false, &ret_event->ready);
-        if (port == NULL)
-            return false;
-        if ((ret_event->ready & RLC_UNWATCHED) != 0) {
-            fate = rlc_port_has(port, RLC_PORT_ORPHAN) ? RLC_FATE_LOST : RLC_FATE_REFUSED;
-            ret_event->ready &= ~(uint32_t)RLC_UNWATCHED;
-        }
-    } else if ((port->interest & RLC_ONE_SHOT) != 0 && rlc_port_is(port, RLC_PORT_READINESS)) {
+    if ((ready & RLC_UNWATCHED) != 0)
+        fate = rlc_port_has(port, RLC_PORT_ORPHAN) ? RLC_FATE_LOST : RLC_FATE_REFUSED;
+    *ret_event = event_of(port, ready & ~(uint32_t)RLC_UNWATCHED, fate);
+    return true;
+}
+
+bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
+    uint32_t ready = 0;
+    rlc_port *port = rlc_port_set_take_plain(set, false, &ready);
+    if (port != NULL && ready == 0)
+        ready = examine_counter(set, port);
+    if (ready == 0) /* after a counter with nothing to read the next event is as fresh: nothing was called */
+        return take_unusual(set, ret_event);
+    set->is_fresh = false;
+    if ((port->interest & RLC_ONE_SHOT) != 0 && rlc_port_is(port, RLC_PORT_READINESS))
         suspend(set, port);
-    }
-    ret_event->token = rlc_slot_token(&port->slot);
-    ret_event->context = port->context;
-    ret_event->kind = (rlc_port_kind)port->kind;
-    ret_event->fate = fate;
+    *ret_event = event_of(port, ready, RLC_FATE_WATCHED);
     return true;
 }
