@@ -19,7 +19,6 @@
 #include <crunloop_kit/port_set.h>
 #include <crunloop_kit/wakeup_port.h>
 #include <stdatomic.h>
-#include <string.h>
 
 /* epoll_wait(2) returns no more events than the batch has room for. The others stay in the kernel. */
 enum { RLC_BATCH_MIN = 4, RLC_BATCH_MAX = 128 };
@@ -201,11 +200,14 @@ static inline bool rlc_port_set_has_room(const rlc_port_set *set) {
 /** Allocates what one more record needs, also as a member. 0 or -ENOMEM. */
 int rlc_port_set_make_room(rlc_port_set *set);
 
-/** Claims a record, for which there must be room. It is no member yet; to enroll it allocates nothing. */
+/**
+ * Claims a record, for which there must be room, and zeroes its rlc_port. It is no member yet; to enroll it allocates
+ * nothing.
+ */
 static inline rlc_port *rlc_port_set_claim(rlc_port_set *set) {
-    rlc_slot *slot = rlc_slot_table_claim(&set->ports);
-    memset(slot + 1, 0, set->ports.record_size - sizeof *slot);
-    return (rlc_port *)(void *)slot;
+    rlc_port *port = (rlc_port *)(void *)rlc_slot_table_claim(&set->ports);
+    *port = (rlc_port){.slot = port->slot};
+    return port;
 }
 
 /** Makes the record a member, with the fd, kind, interest and context that it has. Returns as rlc_port_set_insert. */
