@@ -1,3 +1,4 @@
+#include <stdbool.h>
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -70,8 +71,16 @@ long test_stack_left(void) {
     return (char *)__builtin_frame_address(0) - (char *)lowest;
 }
 
+static bool is_forked;
+
 pid_t test_fork(void) {
-    return fork();
+    pid_t child = fork();
+    is_forked |= child == 0;
+    return child;
+}
+
+int test_is_forked(void) {
+    return is_forked;
 }
 
 int test_memory_file(long size, int seals) {

@@ -10,6 +10,9 @@
  * that runs Swift would wait for it for ever.
  */
 pid_t test_fork(void);
+
+/** Tells whether test_fork has made this process. */
+int test_is_forked(void);
 /** Gives this thread alone another real group: what it sends from then on is that group's. 0, or -1 with errno. */
 int test_set_group_of_thread(gid_t group);
 

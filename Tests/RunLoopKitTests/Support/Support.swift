@@ -234,7 +234,7 @@ private let dispatchHasItsDescriptors: Void = {
 
 /// Counts the descriptors of the process. Two counts differ by what the test has opened between them.
 func openDescriptors() -> Int {
-  dispatchHasItsDescriptors
+  if test_is_forked() == 0 { dispatchHasItsDescriptors }  // a child has none of libdispatch's threads
   guard let folder = opendir("/proc/self/fd") else { return -1 }
   defer { closedir(folder) }
   var count = 0
@@ -260,8 +260,11 @@ func openFiles() -> Set<String> {
   return files
 }
 
-/// The sockets among them. An introduction makes two, at once.
-func openSockets() -> Set<String> { openFiles().filter { $0.contains("socket:") } }
+/// The sockets of the process, each once: a duplicate of a descriptor is no other socket. An introduction makes two, at
+/// once.
+func openSockets() -> Set<Substring> {
+  Set(openFiles().compactMap { $0.split(separator: " ").last }.filter { $0.hasPrefix("socket:") })
+}
 
 /// Asks until no file is open that was not among these, besides those of loops. A moment is enough, since what was lost
 /// stays open; hence one look decides about going on and about the answer. What an earlier test has left may be among them,
