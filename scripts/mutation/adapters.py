@@ -18,8 +18,8 @@ HOST_LIMIT = 90
 class Adapters:
     """A copy of the core and of the adapters, into which this puts a fault, and from which it takes it again."""
 
-    FOLDERS = ["include", "Sources/CRunLoopCore", "Sources/CRunLoop", "Tests/CRunLoopCoreTests", "Tests/AdapterTests", "Tests/CTestSupport",
-               "scripts", "packaging"]
+    FOLDERS = ["include", "Sources/CRunLoopCore", "Sources/CRunLoop", "Tests/CRunLoopCoreTests", "Tests/AdapterTests", "Tests/LibraryTests",
+               "Tests/CTestSupport", "scripts", "packaging"]
 
     def __init__(self, hosts):
         self.tree = os.path.join(WORK, "adapters")
