@@ -339,8 +339,9 @@ static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t event
 }
 
 /**
- * Tells whether an event of an owned port is still true: nobody but its callouts reads the descriptor. Others may have
- * written to it, and an end is reported as it is at present; so any other event than EPOLLIN alone is verified.
+ * True if the port's event needs no check by the kernel. Only the callouts of an owned port read its descriptor, so
+ * EPOLLIN stays true until one of them is called. Other events are checked: other code may have written to the
+ * descriptor, and the set reports a hang-up or an error as it is now.
  */
 static inline bool rlc_port_is_believed(const rlc_port *port, uint32_t events) {
     return (port->state & (RLC_PORT_OWNED | RLC_PORT_RENEWED)) == RLC_PORT_OWNED && events == EPOLLIN;

@@ -12,7 +12,7 @@
  * nothing: so the owner's exchange sees what every waker has published before, not only the first one.
  */
 
-/** Returned by signal and kick: other code has closed the eventfd, and a new one has woken the owner. */
+/** Signal and kick return it if other code has closed the eventfd. They have woken the owner by a new one. */
 enum { RLC_WAKE_BY_ANOTHER = 2 };
 
 enum { RLC_WORD_RUNNING, RLC_WORD_KICKED, RLC_WORD_POSTED, RLC_WORD_ASLEEP, RLC_WORD_CLOSED };
@@ -48,7 +48,10 @@ typedef struct rlc_reporting_port {
     void *lost_context;
 } rlc_reporting_port;
 
-/** Creates a port without an eventfd, for rlc_loop. Nobody ends it, so its wakers do not count themselves. */
+/**
+ * Creates a port without an eventfd, for rlc_loop. rlc_loop does not call rlc_wakeup_port_end, so wakers of this port
+ * do not count themselves.
+ */
 int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
 /** Makes the eventfd, before the first sleep. 0 or -errno. */
 int rlc_wakeup_port_open(rlc_wakeup_port *port);

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Counts the holds on something that ends with the last hold. The owner has a hold until it gives up; others have one
-/// for a while. A count of 0 never grows again.
+/// Counts the users of an object that is released when the last of them ends its hold. The owner holds the object until
+/// it gives it up; other threads hold it during a call. A count of 0 never grows again.
 package struct HoldCount: ~Copyable, Sendable {
   private let holds = Atomic<Int>(1)
   private let isGivenUp = Atomic<Bool>(false)

@@ -1,9 +1,10 @@
-// A source that owns its descriptor and is a member of one mode is believed: the loop serves the readiness that it has
-// fetched without asking the kernel again.
+// If a source owns its descriptor and is a member of one mode only, no other code reads the descriptor. The loop then
+// serves the readiness that it has fetched, and does not poll the descriptor again.
 
 extension ModePointer {
-  /// Called when a member was registered. Its readiness is believed if it owns the descriptor, this is its only mode of
-  /// all loops, and none of its callouts is on a stack. Under the loop's lock. One system call for an owned descriptor.
+  /// Called when the mode has registered a member. Makes the port set trust the fetched readiness of the member if the
+  /// member owns the descriptor, is in no other mode of any loop, and has no callout on a stack. Under the loop's lock.
+  /// One system call for an owned descriptor.
   func believe(_ item: RunLoop.DescriptorItem, _ owned: OwnedDescriptor, token: UInt64) {
     // The item is a member of the set, so there is one.
     if item.kind == .descriptorSource, owned.isHeldByOneMode, owned.isStream { ports.set!.setOwned(true, token: token) }
@@ -11,8 +12,9 @@ extension ModePointer {
 }
 
 extension RunLoop.Item {
-  /// Called when the item has joined a mode of the loop. An item in several modes is believed in none of them. Under
-  /// the loop's lock.
+  /// Called when the item has joined a mode of the loop. If the item is in several modes now, the loop polls its
+  /// descriptor before each callout in all of them, since a callout in one mode may read what another mode has fetched.
+  /// Under the loop's lock.
   @inline(never)
   final func doubtReadiness(in loop: RunLoop) {
     if kind == .descriptorSource, let owned, !owned.isHeldByOneMode { doubt(in: loop) }

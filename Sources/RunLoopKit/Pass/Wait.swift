@@ -41,7 +41,7 @@ extension ModePointer {
     if !hasPolled { posted = max(posted, loop.wakes.word.take()) }
     loop.wakes.endWait(of: activation)  // (j)
     if posted != .none {
-      // A thread that asks this one to end posts a kick. So `isQuitting` is only read after a post.
+      // A thread that quits this loop also wakes it, so without a wake `isQuitting` has not changed.
       if let found = event, loop.stops.isQuitting { event = loop.holdBack(found, of: self) }
       var isExpiry = false
       if case .timer? = event { isExpiry = true }
@@ -170,8 +170,8 @@ extension ModePointer {
     return nil
   }
 
-  /// Takes a port with a message. Reads `isQuitting` afterwards, because a message that was sent after the stop may
-  /// arrive before the stop's kick.
+  /// Takes a port with a message. Reads `isQuitting` afterwards, because the loop may see a message that was sent after
+  /// the stop before it sees the wake of the stop.
   @inline(never)
   private func takeMessage(on loop: RunLoop) -> PassEvent? {
     guard let event = takeReadyPort(on: loop) else { return nil }
