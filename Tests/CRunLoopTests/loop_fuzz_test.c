@@ -21,7 +21,13 @@ enum {
     DEEPEST = 3,
     POSTERS = 2,
     POSTS_EACH = 150,
+    /* A pass that calls posts or reports refused watches may leave out the poll [RLC-COST-2]. So one pass calls the
+     * posts, one reports what the first refused, one polls, and one reports what that poll refused. */
+    PASSES_FOR_ALL = 4,
 };
+
+/** A case that once failed: its last posts and a refused watch used up two passes, and neither polled. */
+static const uint64_t KEPT_CASE = 1795918454010496;
 static const uint64_t START = 1000000000;
 
 static uint64_t seed;
@@ -480,7 +486,7 @@ static void begin_case(uint64_t number) {
     posts_at_callout = 0;
 }
 
-/** All that is due has been called when a run that waits for nothing is over, whatever has failed before. */
+/** All that is due has been called after a few runs that wait for nothing, whatever has failed before. */
 static void check_that_all_is_served(void) {
     atomic_store(&kernel.fail_at, 0);
     fail_allocation(0);
@@ -489,7 +495,7 @@ static void check_that_all_is_served(void) {
     for (unsigned i = 0; i < watch_count; i++)
         watches[i].was_called = false;
     uint64_t due = now();
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = 0; pass < PASSES_FOR_ALL; pass++)
         (void)rlc_loop_run(loop, 0);
     for (unsigned i = 0; i < timer_count; i++)
         HOLDS(!timers[i].is_armed || timers[i].timer == NULL || timers[i].deadline + timers[i].tolerance > due);
@@ -627,6 +633,7 @@ int main(int count, char **words) {
         first = (uint64_t)time(NULL) * 1000000;
         end = time(NULL) + atol(words[1]);
     }
+    run_a_case(KEPT_CASE);
     uint64_t done = 0;
     for (; end == 0 ? done < CASES : time(NULL) < end; done++) {
         run_a_case(first + done);
