@@ -136,9 +136,7 @@ int rlc_process_send(int process_fd, int signal) {
             return status;
     }
     int by_number = rlc_call_fell_back(RLC_CALL_PIDFD_SEND_SIGNAL, send_to_child(process_fd, signal));
-    /*
-     * If the fallback cannot tell, because the process is no child or does not exist, the first status is the result.
-     */
+    /* If the fallback cannot know, because the process is no child or there is no /proc, the first status counts. */
     return by_number >= 0 || by_number == -ESRCH || by_number == -EPERM ? by_number : status;
 }
 

@@ -41,7 +41,7 @@ typedef struct rlc_deadline_heap {
 /** Sorts in place, without recursion. O(n log n); O(n^1.5) for inputs that defeat the choice of pivots. */
 void rlc_deadline_entries_sort(rlc_deadline_entry *entries, uint32_t count);
 
-/** Puts `moved` in at `position`, whose entry was taken away, or further up, or further down. */
+/** Puts `moved` at `position`, whose entry was taken out, and moves it up, or down, to its place. */
 void rlc_deadline_heap_sift_up(rlc_deadline_heap *heap, uint32_t position, rlc_deadline_entry moved);
 void rlc_deadline_heap_sift_down(rlc_deadline_heap *heap, uint32_t position, rlc_deadline_entry moved);
 void rlc_deadline_heap_take_out(rlc_deadline_heap *heap, uint32_t slot);

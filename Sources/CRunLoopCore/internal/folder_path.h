@@ -12,23 +12,18 @@ static inline bool rlc_is_same_file(const struct stat *left, const struct stat *
     return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
 }
 
-/**
- * Notes the path, which the caller frees; NULL if rlc_port_folder_open would open another folder now. Returns 0, or
- * -errno.
- */
+/** Returns the path, which the caller frees; NULL if rlc_port_folder_open would open another folder. 0 or -errno. */
 int rlc_folder_path_note(int folder, char **ret_path);
 
-/**
- * True if the path still leads to the folder: it was not renamed, and nothing was mounted over it. True without a path.
- */
+/** True if the path still leads to the folder: no rename, no mount over it. True if `path` is NULL. */
 bool rlc_folder_path_holds(const char *path, int folder);
 
 /** Makes an inotify descriptor report renames of the folder, and of the folders and links along its path. */
 int rlc_folder_path_watch(const char *path, int folder, int inotify_fd);
 
 /**
- * Sets the mode of an open file, even if it is open by O_PATH. Does not follow symbolic links, as chmod(2) would: its
- * flag against that needs Linux 6.6. Needs /proc. It reports no failure: that shows when the file is used.
+ * Sets the mode of an open file, even if it is open by O_PATH. Unlike chmod(2), does not follow symbolic links; the
+ * flag of fchmodat2(2) for that needs Linux 6.6. Needs /proc. Reports no failure: the use of the file shows it.
  */
 void rlc_set_mode(int path_fd, mode_t mode);
 

@@ -5,8 +5,8 @@
 #include <crunloop/kernel.h>
 
 /**
- * The size in version 0.1: every table has the members before it. Before the core uses a member behind it, it checks
- * that the table has that member.
+ * The size of a table in version 0.1: every table has these members. Before the core uses a later member, it checks
+ * that the table has it.
  */
 #define RLC_KERNEL_FIRST_SIZE (offsetof(rlc_kernel, replace) + sizeof(((rlc_kernel *)0)->replace))
 

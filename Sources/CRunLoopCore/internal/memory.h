@@ -1,6 +1,6 @@
 /**
  * Memory from the allocator of a table or, if the table has none, from the C library. `memory` is the result of
- * rlc_memory_of for the table, or NULL for the C library; it must be the same in all calls for a block.
+ * rlc_memory_of for the table, or NULL for the C library. It must be the same in all calls for a block.
  */
 #ifndef RLC_MEMORY_H
 #define RLC_MEMORY_H

@@ -28,9 +28,7 @@ static inline bool rlc_call_is_present(rlc_call call) {
     return !atomic_load_explicit(&rlc_call_absent[call], memory_order_relaxed);
 }
 
-/**
- * True if `status`, the result of the call, is a negated errno that is no answer of the call: then try the fallback.
- */
+/** True if `status`, the result of the call, is an error that is no answer of the call: then try the fallback. */
 bool rlc_call_is_refused(rlc_call call, int status);
 
 /** If `status`, the result of the fallback, is a success, remembers that the call is absent. Returns `status`. */

@@ -72,7 +72,7 @@ enum { RLC_ENDS = EPOLLHUP | EPOLLRDHUP | EPOLLERR };
 /** The token under which the first set has the edge set. No slot has the number. */
 #define RLC_EDGE_SET_BITS UINT64_MAX
 
-/** Taken beside RLC_ERROR: epoll does not watch the port any more. */
+/** Returned with RLC_ERROR: epoll does not watch the port any more. */
 enum { RLC_UNWATCHED = 1 << 16 };
 
 typedef struct rlc_port {
@@ -102,7 +102,7 @@ enum { RLC_EDGE_COUNT_BITS = 22 };
 struct rlc_port_set {
     /* First, as rlc_kit_port_set_head: */
     uint32_t cursor, fetched; /**< The next event of the batch, and how many there are. Owner's thread. */
-    /** A member is RLC_PORT_UNWATCHED and not muted. Set under the lock. */
+    /** rlc_port_set_take has a member to report that epoll does not watch, or quiet ports to poll. */
     _Atomic bool has_unwatched;
     _Atomic bool has_chores; /**< The next wait has more to do: a larger batch, or quiet ports to poll. */
     bool is_fresh;           /**< No event was taken since the wait that fetched the batch. Owner's thread. */
@@ -126,7 +126,7 @@ struct rlc_port_set {
     uint8_t hidden;        /**< An rlc_hidden. */
     uint32_t changes_at_wait;
 
-    _Atomic uint32_t changes; /**< How many registrations were changed or removed so far. */
+    _Atomic uint32_t changes; /**< How many registrations were added, changed or removed so far. */
     _Atomic uint32_t rebuilds;
     /** A larger batch that an insertion has made. The next wait takes it into use. */
     _Atomic(rlc_batch *) next_batch;
@@ -135,7 +135,7 @@ struct rlc_port_set {
 
 static_assert(sizeof(struct rlc_port_set) <= 120 || sizeof(void *) != 8, "malloc(3) takes 128 bytes for it");
 
-/** Whether a quiet port waits to write. No edge says that it can: see port_set_edges.c. */
+/** Whether a quiet port waits to write. epoll reports no edge when it can: see port_set_edges.c. */
 typedef enum rlc_hidden {
     RLC_NONE_HIDDEN,
     RLC_HIDDEN,
@@ -200,10 +200,7 @@ static inline bool rlc_port_set_has_room(const rlc_port_set *set) {
 /** Allocates what one more record needs, also as a member. 0 or -ENOMEM. */
 int rlc_port_set_make_room(rlc_port_set *set);
 
-/**
- * Claims a record, for which there must be room, and zeroes its rlc_port. It is no member yet; to enroll it allocates
- * nothing.
- */
+/** Claims a record, for which there must be room, and zeroes its rlc_port. rlc_port_set_enroll makes it a member. */
 static inline rlc_port *rlc_port_set_claim(rlc_port_set *set) {
     rlc_port *port = (rlc_port *)(void *)rlc_slot_table_claim(&set->ports);
     *port = (rlc_port){.slot = port->slot};
@@ -289,13 +286,14 @@ void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlie
 /** Deletes the owner's number from the edge set, if it is there. */
 void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner);
 /**
- * Replaces the event of the edge set itself by the oldest event in it. Returns that one's port. NULL if there is no
- * event, or if its ports, which share the number or report nothing now, have become level-triggered for it.
+ * Replaces the first set's event of the edge set by the oldest event in the edge set, and returns the port of that one.
+ * NULL if there is none. NULL also if its port is muted, suspended or shared: then the ports of the number become
+ * level-triggered, and the first set reports the event.
  */
 rlc_port *rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event);
 /** Tells whether the port can do what it waits for in spite of the end in these events. */
 bool rlc_port_set_has_more(const rlc_port_set *set, const rlc_port *port, uint32_t events);
-/** Tells whether these events only complete a reported end: the peer had stopped writing, and has left now. */
+/** Notes RLC_PORT_HALF. True if these events only complete a reported end: the half-closed peer has closed. */
 bool rlc_port_goes_on(rlc_port *port, uint32_t events);
 /** Polls the quiet ports that wait to write. */
 void rlc_port_set_look_behind_ends(rlc_port_set *set);
@@ -305,8 +303,8 @@ void rlc_port_set_look_behind_ends(rlc_port_set *set);
  */
 void rlc_port_set_check_repetition(rlc_port_set *set, rlc_port *owner, uint32_t events);
 /**
- * Called before a port becomes level-triggered. Deletes the registration of a quiet port of the first set whose error
- * has passed: only adding it again makes its file name the wait queue.
+ * Called before a port becomes level-triggered. If it is a quiet port in the first set whose error has passed, deletes
+ * its registration. The caller registers it again: only then does its file name a wait queue to epoll.
  */
 void rlc_port_set_hook_again(rlc_port_set *set, rlc_port *owner, const rlc_port *port);
 
@@ -358,8 +356,9 @@ void rlc_port_set_drop_strays(rlc_port_set *set);
 rlc_port *rlc_port_set_take_port(rlc_port_set *set, bool is_trusted, uint32_t *ret_ready);
 
 /**
- * The same, inline, for an event that needs no poll: of reading or writing alone, or of a counter, which the caller
- * reads: *ret_ready is 0. rlc_loop has no counters. Returns NULL for all other events.
+ * As rlc_port_set_take_port, inline, for an event that needs no poll. For an event of reading or writing alone,
+ * *ret_ready is what to report. For a counter's it is 0, and the caller reads the counter; rlc_loop has no counters.
+ * Returns NULL for all other events.
  */
 static inline rlc_port *rlc_port_set_take_plain(rlc_port_set *set, bool is_trusted, uint32_t *ret_ready) {
     if (!is_trusted && (set->has_strays || atomic_load(&set->has_unwatched)))

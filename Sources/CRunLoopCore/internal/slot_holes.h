@@ -5,19 +5,16 @@
 #include "slot_table.h"
 
 typedef struct rlc_slot_holes {
-    unsigned char
-        *chunk;      /**< Stands for each hole: none of its records is in use. NULL while the table was never large. */
-    uint32_t next;   /**< No chunk before this index is a hole. */
-    uint32_t enough; /**< With fewer records in use, the table gives back memory. */
+    unsigned char *chunk; /**< Stands for each hole: none of its records is in use. NULL until the table is large. */
+    uint32_t next;        /**< No chunk before this index is a hole. */
+    uint32_t enough;      /**< With fewer records in use, the table gives back memory. */
 } rlc_slot_holes;
 
 /** Replaces rlc_slot_table_finish. */
 void rlc_slot_holes_finish(rlc_slot_holes *holes, rlc_slot_table *table, const rlc_kernel *memory);
 /** Replaces rlc_slot_table_reserve, for a table without an unused record. Returns 0, or -ENOMEM. */
 int rlc_slot_holes_reserve(rlc_slot_holes *holes, rlc_slot_table *table, const rlc_kernel *memory);
-/**
- * Frees the chunks without a record in use; tokens of their records stay stale. Records in use do not move. O(records).
- */
+/** Frees the chunks without a record in use; their tokens stay stale. Records in use do not move. O(records). */
 void rlc_slot_holes_give_back(rlc_slot_holes *holes, rlc_slot_table *table, const rlc_kernel *memory);
 
 static inline uint32_t rlc_slot_holes_count(const rlc_slot_holes *holes, const rlc_slot_table *table) {

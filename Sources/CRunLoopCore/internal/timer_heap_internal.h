@@ -11,10 +11,10 @@
 #include <crunloop_kit/timer_heap.h>
 
 /*
- * An armed timer has one entry, ordered by deadline: in RLC_EXACT if its tolerance is 0, else in RLC_TOLERANT. As long
- * as all tolerances are equal, the first timer of RLC_TOLERANT is also the first that becomes late. Once two armed
- * timers differ, each timer of RLC_TOLERANT has an entry in RLC_LATEST too, ordered by deadline + tolerance. That ends
- * when RLC_TOLERANT is empty.
+ * An armed timer has one entry, ordered by deadline: in RLC_EXACT if its tolerance is 0, else in RLC_TOLERANT. While
+ * all tolerances are equal, the first timer of RLC_TOLERANT is also the first that becomes late. Once two armed timers
+ * differ, and until RLC_TOLERANT is empty, each of its timers has an entry in RLC_LATEST too, ordered by deadline +
+ * tolerance.
  * An entry's key is never later than its timer's deadline. Arming a timer for a later date changes the timer only;
  * settle() brings the key up to date when the entry comes to the top.
  */
@@ -124,7 +124,7 @@ __attribute__((always_inline)) static inline void rlc_timer_heap_put_in(
     rlc_deadline_heap_sift_up(heap, position, key);
 }
 
-/** The fast way to arm a timer, if rlc_timer_heap_arms_anew returns false. A check follows. */
+/** Arms a timer if rlc_timer_heap_arms_anew returns false. The caller then calls rlc_timer_heap_check. */
 __attribute__((always_inline)) static inline void rlc_timer_heap_arm_exact(
     rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns) {
     rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT];

@@ -12,7 +12,7 @@
  * nothing: so the owner's exchange sees what every waker has published before, not only the first one.
  */
 
-/** Signal and kick return it if other code has closed the eventfd. They have woken the owner by a new one. */
+/** Signal and kick return this if other code has closed the eventfd. They have woken the owner by a new one. */
 enum { RLC_WAKE_BY_ANOTHER = 2 };
 
 enum { RLC_WORD_RUNNING, RLC_WORD_KICKED, RLC_WORD_POSTED, RLC_WORD_ASLEEP, RLC_WORD_CLOSED };
@@ -44,7 +44,7 @@ static_assert(sizeof(struct rlc_wakeup_port) <= 40 || sizeof(void *) != 8, "mall
 /** A port that may be ended. It reports when other code closes a descriptor of its sets. */
 typedef struct rlc_reporting_port {
     rlc_wakeup_port port;
-    rlc_lost_fn lost_fn; /* NULL: nobody is notified */
+    rlc_lost_fn lost_fn; /* NULL: there is none */
     void *lost_context;
 } rlc_reporting_port;
 
@@ -64,7 +64,7 @@ static inline bool rlc_wakeup_port_is_watched_by(rlc_wakeup_port *port, int epol
     int watched_by = atomic_load_explicit(&port->watched_by, memory_order_relaxed);
     if (watched_by == epoll_fd)
         return true;
-    /* Fails if another thread changes it meanwhile: then the owner polls, and announces its sleep again. */
+    /* Fails if another thread has just changed watched_by: then the owner polls, and announces its sleep again. */
     return watched_by != RLC_TO_BE_RENEWED && atomic_compare_exchange_strong(&port->watched_by, &watched_by, epoll_fd);
 }
 

@@ -1,7 +1,4 @@
-/*
- * The rules for each descriptor of the library: its number is above the standard ones, and a write to it sends no
- * signal.
- */
+/* For each descriptor of the library: its number is above the standard ones, and a write to it sends no signal. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -32,7 +32,7 @@ void rlc_kit_unshared_end(void) {
     uint32_t seen = __atomic_load_n(&unshared_state, __ATOMIC_RELAXED);
     do {
         if ((seen & THREADS) == 0)
-            return; /* the child of a signal handler that has forked within the section */
+            return; /* in a child: a signal handler has forked within the section */
     } while (!__atomic_compare_exchange_n(&unshared_state, &seen, seen - 1, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
     if (seen > FORK && (seen & THREADS) == 1)
         rlc_futex_wake(&unshared_state, INT_MAX);
@@ -157,7 +157,7 @@ static void close_inherited(uint64_t *slot, int fd, uint32_t generation) {
         (void)close(fd);
 }
 
-/** Closes what other processes than that of `generation` have listed, and takes it off the list. */
+/** Closes the descriptors that processes of other generations have listed, and takes them off the list. */
 static void close_all_inherited(uint32_t generation) {
     int saved = errno;
     for (size_t i = 0; i < TABLES; i++) {

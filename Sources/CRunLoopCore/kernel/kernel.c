@@ -83,7 +83,7 @@ static inline long wait_in_ns(const place *at, const struct timespec *timeout) {
 #endif
 }
 
-/** NULL: timeout_ms is the limit. */
+/** If `timeout` is NULL, timeout_ms is the limit. */
 __attribute__((noinline)) /* Profiles filter idle time by this name's beginning. */
 static int
 rlc_kernel_blocking_wait_at(const place *at, int timeout_ms, const struct timespec *timeout) {
@@ -262,9 +262,7 @@ static int system_counter_empties(void *context, int fd) {
     text[size] = '\0';
     if (strstr(text, "\nclockid:") != NULL)
         return 1;
-    /*
-     * Kernels before 6.7 do not report whether an eventfd is a semaphore. Then the answer is no: an extra poll is safe.
-     */
+    /* Kernels before 6.7 do not report whether an eventfd is a semaphore. 0 is safe: it only costs a poll. */
     return strstr(text, "\neventfd-count:") != NULL && strstr(text, "\neventfd-semaphore: 0") != NULL;
 }
 
@@ -282,10 +280,7 @@ static int system_replace(void *context, int fd, int number) {
     return status < 0 ? status : 0;
 }
 
-/**
- * True if the kernel has epoll_pwait2(2). A wait on no descriptor shows it: it fails with EBADF there, and is refused
- * elsewhere.
- */
+/** Tells whether the kernel has epoll_pwait2(2). If it has, a wait on descriptor -1 fails with EBADF. */
 static bool counts_in_ns(void) {
     static const struct timespec no_time;
     static const place nowhere = {.epoll_fd = -1};

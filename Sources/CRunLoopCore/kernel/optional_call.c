@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/** True for errnos that any call may return as an answer: for the caller's arguments, limits and signals. */
+/** True for errnos that any call may return as an answer, because of the caller's arguments, limits or signals. */
 static bool is_answer_of_any(int error) {
     switch (error) {
     case EAGAIN:

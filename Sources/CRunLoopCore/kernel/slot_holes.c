@@ -4,17 +4,17 @@
 #include <errno.h>
 #include <malloc.h>
 
-/* A table never gives back its first chunks. */
+/* A table with at most this many chunks gives nothing back. */
 enum { KEPT_CHUNKS = 16 };
-/* A table that never had more chunks keeps its memory, because bursts come again. 131,072 records are some 10 MB. */
+/* A table that never had more chunks keeps its memory, because bursts come again. 131,072 timers take some 10 MB. */
 #ifndef RLC_INTERNAL_CHECKS
 enum { USUAL_CHUNKS = 16384 };
 #else
 enum { USUAL_CHUNKS = KEPT_CHUNKS };
 #endif
-/* That is a megabyte or more. */
+/* Half a megabyte or more. */
 enum { MANY_CHUNKS = 2048 };
-/* Scanning so many chunks costs less than the removal of one record has saved. */
+/* A scan pays if there are fewer chunks than this for each record in use. */
 enum { CHUNKS_PER_RECORD = 16 };
 
 static bool is_hole(const rlc_slot_holes *holes, const rlc_slot_table *table, uint32_t chunk) {
@@ -41,8 +41,8 @@ void rlc_slot_holes_finish(rlc_slot_holes *holes, rlc_slot_table *table, const r
 }
 
 /**
- * Sets when memory is next given back: when three of four records that are in use now have been released. If so few are
- * in use that a scan of the chunks would cost more than it frees, when all have been released.
+ * Decides when the table next gives memory back: when three of four records that are in use now have been released. If
+ * so few are in use that a scan would not pay, when all have been released.
  */
 static void set_enough(rlc_slot_holes *holes, rlc_slot_table *table) {
     uint32_t count = rlc_slot_holes_count(holes, table), chunks = table->chunk_count;
@@ -85,9 +85,7 @@ int rlc_slot_holes_reserve(rlc_slot_holes *holes, rlc_slot_table *table, const r
     return status;
 }
 
-/**
- * Lists the unused records of a chunk, and notes their generations. Returns false if the chunk has no record in use.
- */
+/** Lists a chunk's unused records, and notes their generations. Returns whether a record of it is in use. */
 static bool keep(rlc_slot_table *table, uint32_t first) {
     bool is_needed = false;
     for (uint32_t i = first + RLC_SLOTS_PER_CHUNK; i-- > first;) {

@@ -61,8 +61,8 @@ void rlc_deadline_heap_take_out(rlc_deadline_heap *heap, uint32_t slot) {
 /* Runs of at most this length are not split: one insertion sort over the whole array sorts them in the end. */
 enum { SHORT_RUN = 12 };
 /*
- * The work that splitting may cost, in entries looked at for each entry of the array. Splits into halves cost less than
- * 32. Input that costs more splits badly: Shell's sort sorts it.
+ * How many entries all splits may compare, for each entry of the array. Splits into halves compare less than 32. Input
+ * that splits worse is sorted by Shell's sort.
  */
 enum { SPLITS_PER_ENTRY = 64 };
 

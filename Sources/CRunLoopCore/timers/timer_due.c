@@ -48,7 +48,7 @@ uint64_t rlc_timer_heap_first(rlc_timer_heap *heap) {
     return first == NULL ? RLC_TIME_FOREVER : first->deadline_ns;
 }
 
-/** Returns the first timer with tolerance that will be late, and when. There must be a timer with tolerance. */
+/** Returns the entry of the tolerant timer that becomes late first, and that date. There must be such a timer. */
 __attribute__((noinline)) static const rlc_deadline_entry *first_late(rlc_timer_heap *heap, uint64_t *ret_latest_ns) {
     const rlc_deadline_entry *first = first_of(heap, heap->keeps_latest ? RLC_LATEST : RLC_TOLERANT);
     *ret_latest_ns = rlc_time_add(first->deadline_ns, heap->keeps_latest ? 0 : heap->shared_tolerance_ns);
@@ -129,8 +129,8 @@ static void move_behind_end(rlc_timer_heap *heap, unsigned which, uint32_t posit
 }
 
 /**
- * Moves all due entries behind the end of the heap, and sorts them there. Due entries are together at the top of the
- * heap. So this goes down from the first entry as far as they reach, and takes each of them out on the way back.
+ * Moves all due entries behind the end of the heap, and sorts them there. The due entries are the top of the heap. So
+ * the function goes down from the first entry while entries are due, and moves each of them on the way back up.
  */
 static void gather_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
     rlc_deadline_heap *deadlines = &heap->heaps[which];
@@ -159,7 +159,7 @@ static void gather_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
 size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_timer_fn timer_fn, void *context) {
     rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT], *tolerant = &heap->heaps[RLC_TOLERANT];
     uint32_t exact_end = exact->count, tolerant_end = tolerant->count;
-    /* Only where an entry is due: the next wait would have to settle the first key after gathering. */
+    /* Only if an entry is due: gather_due leaves the first key unsettled, and the next wait would settle it. */
     if (exact_end > 0 && exact->entries[0].deadline_ns <= now_ns)
         gather_due(heap, RLC_EXACT, now_ns);
     if (tolerant_end > 0 && tolerant->entries[0].deadline_ns <= now_ns)

@@ -1,4 +1,4 @@
-/* The timer heap's members and their memory. A pass calls nothing here. */
+/* The timer heap's members and their memory. */
 #include "memory.h"
 #include "timer_heap_internal.h"
 

@@ -1,10 +1,11 @@
 /*
- * Ports whose reported end lasts. Level-triggered, epoll would report them again and again. So a second epoll set, the
- * edge set, watches them edge-triggered until they can be read or written. The first set watches the edge set.
+ * Ports whose end lasts after the set has reported it. epoll reports a level-triggered end in each wait. So a second
+ * epoll set, the edge set, watches these ports edge-triggered until they can be read or written. The first set watches
+ * the edge set.
  *
- * The edge set is a set of its own because epoll reports, for each registration that it makes, what is true then. These
- * functions take that report out of the edge set before the port's callout runs. So each later event there is news,
- * also if the callout has taken an error and caused the next one.
+ * Why a second set: each time a port is registered, epoll reports its present readiness. These functions take that
+ * report out of the edge set before the port's callout runs. So each later event of the edge set is a new one, even if
+ * the callout has taken an error and caused the next one.
  */
 #include "port_set_internal.h"
 
@@ -30,7 +31,7 @@ static uint32_t all_edge_events(const rlc_port *owner) {
     return events;
 }
 
-/** Tells whether the first set watches the number edge-triggered in any case, so that no end is reported twice. */
+/** Tells whether all members of the number have RLC_EDGE. Then the first set reports no end twice. */
 static bool is_edge_triggered(const rlc_port *owner) {
     bool is_edge = true;
     for (const rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port))
@@ -70,7 +71,7 @@ static int make_edge_set(rlc_port_set *set) {
         kernel->close(kernel->context, fd);
         return status;
     }
-    rlc_port_set_lose(set, fd); /* members that have the number: it was closed */
+    rlc_port_set_lose(set, fd); /* the number is new: a member that has it was closed */
     set->edge_fd = fd;
     return 0;
 }
@@ -89,7 +90,7 @@ static void mark(rlc_port_set *set, rlc_port *owner) {
 
 void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner) {
     bool is_there = rlc_port_has(owner, RLC_PORT_EDGES) && set->edge_fd >= 0 && !rlc_port_set_is_forked(set);
-    if (is_there && set->edge_count > 1)             /* for the last one the set is closed */
+    if (is_there && set->edge_count > 1)             /* after the last one the edge set is closed instead */
         (void)control(set, EPOLL_CTL_DEL, owner, 0); /* if the number was closed, this fails and may leave a stray */
     rlc_port_set_unmark_edges(set, owner);
 }
@@ -102,7 +103,7 @@ static void leave_edges(rlc_port_set *set, rlc_port *owner) {
     rlc_port_set_renew(set, owner);
 }
 
-/** Makes all ports of the edge set level-triggered: it has a stray, or other code has closed it. */
+/** Makes all ports of the edge set level-triggered, after a stray in it or after other code has closed it. */
 static void forget_edge_set(rlc_port_set *set, bool is_closed) {
     if (is_closed)
         set->edge_fd = -1;
@@ -254,15 +255,15 @@ void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlie
 /* ---- quiet ports that stay in the first set, edge-triggered ---- */
 
 /**
- * Tells whether the port has to stay in the first set. A file may report an error before it names a wait queue, as a
- * tun without a device does. Then it wakes no set that it is added to at that time, but the set that has it already.
- * Sockets and pipes, which know how many bytes can be read, wake every set.
+ * Tells whether the port has to stay in the first set. While a file reports an error, it may name no wait queue to
+ * epoll_ctl(2): a tun without a device does not. Such a file never wakes a set that adds it during the error; it wakes
+ * the set that has added it earlier. Sockets and pipes, which have FIONREAD, wake every set.
  */
 static bool has_to_keep(const rlc_port_set *set, const rlc_port *port, uint32_t events) {
     return (events & RLC_ENDS) == EPOLLERR && set->kernel->readable_bytes(set->kernel->context, port->fd) < 0;
 }
 
-/** Tells whether an event of the first set was reported already, or the edge set reports it. */
+/** Tells whether an event of the first set was reported before, or the edge set will report it. */
 static bool is_repetition(const rlc_port_set *set, const rlc_port *port, uint32_t events) {
     bool is_known = rlc_port_has(port, RLC_PORT_REPEATS | RLC_PORT_HALF); /* half: a socket, which wakes both sets */
     return is_known && (events & RLC_ENDS) != 0 && !rlc_port_set_has_more(set, port, events);
@@ -301,7 +302,7 @@ void rlc_port_set_revive(rlc_port_set *set, rlc_port *port) {
     rlc_port_set_renew(set, port);
 }
 
-/** Gives the owner up for lack of memory. rlc_port_set_take reports that. */
+/** Deletes the owner's registrations after -ENOMEM. rlc_port_set_take reports its members as refused. */
 static void refuse(rlc_port_set *set, rlc_port *owner) {
     rlc_port_set_drop_edges(set, owner);
     rlc_port_set_drop(set, owner);
@@ -312,9 +313,9 @@ static void refuse(rlc_port_set *set, rlc_port *owner) {
 }
 
 /**
- * Settles an end without an edge set, for which there is no descriptor or no room. The port becomes edge-triggered in
- * the first set, which reports it once more. A port that only the peer's end concerns stays as it is instead, if it
- * still waits to write or shares its number.
+ * Handles an end when there is no descriptor for the edge set, or no room in it. The port becomes edge-triggered in the
+ * first set, which reports the end once more. If `is_half`, the peer has only stopped writing, and the port waits to
+ * write or shares its number. Then the first set does not watch its reading.
  */
 static void settle_without_set(rlc_port_set *set, rlc_port *port, bool is_half, bool was_edgy) {
     if (!is_half) {
@@ -336,7 +337,7 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     if (owner == NULL)
         return; /* an orphan */
     if (rlc_port_has(owner, RLC_PORT_EDGES))
-        (void)drain(set, NULL); /* or events of other members would count as the repetition below */
+        (void)drain(set, NULL); /* or register_edges would return events of other members as well */
     bool is_half = (events & (EPOLLHUP | EPOLLERR)) == 0, was_edgy = rlc_port_has(port, RLC_PORT_EDGY);
     bool still_writes = is_half && (port->interest & RLC_WRITABLE) != 0;
     rlc_port_assign(port, RLC_PORT_END, false);
@@ -354,7 +355,7 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     } else if (status < 0) {
         settle_without_set(set, port, still_writes || (is_half && rlc_port_has(owner, RLC_PORT_SHARED)), was_edgy);
     } else if (((uint32_t)status & RLC_ENDS) == 0 || rlc_port_set_has_more(set, port, (uint32_t)status)) {
-        rlc_port_assign(port, RLC_PORT_END, false); /* the end has passed, or something came: level-triggered */
+        rlc_port_assign(port, RLC_PORT_END, false); /* there is no end any more, or more than an end */
         rlc_port_set_update_edges(set, owner);
     } else {
         rlc_port_set_renew(set, port);
@@ -368,8 +369,8 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
 /* ---- quiet ports that wait to write ---- */
 
 /*
- * When the program's own call takes an error, epoll reports no edge for writing: for epoll the descriptor could be
- * written before, too. So the set polls such ports itself, before each wait.
+ * When a call of the program takes the error of a quiet port, the port can be written again. epoll reports no edge for
+ * that, because EPOLLOUT was set during the error, too. So the set polls such ports itself, before each wait.
  */
 
 /** Tells whether the port is quiet and waits to write. */

@@ -1,4 +1,4 @@
-/* Members: the set's life; insertion and removal; interest and muting. */
+/* Creates and destroys the set, inserts and removes members, and changes their interest and muting. */
 #include "failure.h"
 #include "kernel_internal.h"
 #include "memory.h"
@@ -162,16 +162,16 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
     if (status == 0 && older == NULL)
         return 0;
     if (status == 0 && rlc_port_has(older, RLC_PORT_REGISTERED)) {
-        /* epoll does not add a registered number twice: the number was closed, and opened again. */
+        /* epoll adds a registered number again only if the number was closed and opened in between. */
         rlc_port_assign(port, RLC_PORT_ORPHAN, true);
         for (rlc_port *other; (other = rlc_port_set_owner(set, port->fd)) != NULL;)
             rlc_port_set_orphan(set, other);
         bool was_shared = rlc_port_has(port, RLC_PORT_SHARED);
         rlc_port_assign(port, RLC_PORT_ORPHAN | RLC_PORT_SHARED, false);
-        if (was_shared) /* the registration has the interest of the older members, too */
+        if (was_shared) /* the new registration includes the interest of the older members */
             status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
     } else if (status == -EEXIST && port->fd == set->edge_fd) {
-        status = -EBADF; /* the edge set's number cannot be inserted either */
+        status = -EBADF; /* the set's own descriptors cannot be members */
     } else if (status == -EEXIST) {
         status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
         if (status == 0 && older != NULL)
@@ -216,7 +216,7 @@ __attribute__((noinline)) static void register_without(rlc_port_set *set, rlc_po
     rlc_port_set_update_edges(set, owner);
 }
 
-/** Called for a port that has left with an end. */
+/** Clears the states of an end after its port has left the set. */
 __attribute__((noinline)) static void forget_end(rlc_port_set *set, rlc_port *port) {
     rlc_port_set_drop_edges(set, port);
     rlc_port_assign(port, RLC_PORT_END, false);
@@ -248,13 +248,13 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
 
 /* ---- interest and muting ---- */
 
-/** Tells whether setting the interest changes nothing. For an edge-triggered port it makes epoll report again. */
+/** Tells whether setting the interest has no effect. For an edge-triggered port it always makes epoll report again. */
 static bool has_interest(const rlc_port *port, const rlc_port *owner, uint32_t interest) {
     bool is_known = owner == NULL || rlc_port_has(owner, RLC_PORT_REGISTERED);
     return port->interest == interest && (interest & RLC_EDGE) == 0 && !rlc_port_has(port, RESUMED) && is_known;
 }
 
-/** The returned error reports the orphan, so that rlc_port_set_take does not have to. */
+/** Returns the error that reports the orphan. rlc_port_set_take does not report it again. */
 static int answer_orphan(rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_UNWATCHED, false);
     return -EBADF;

@@ -98,8 +98,8 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns) {
 /* ---- what to report: counters ---- */
 
 /**
- * Asks the kernel about a counter's descriptor when it matters: at the first event whether a read may wait, at the
- * second one whether one read empties the counter.
+ * Asks the kernel about a counter's descriptor: at the first event whether a read may wait, at the second one whether
+ * one read empties the counter.
  */
 __attribute__((noinline)) static void learn_about_counter(const rlc_port_set *set, rlc_port *port) {
     if (port->counter == RLC_COUNTER_SEEN) {
@@ -125,8 +125,8 @@ static inline int64_t read_counter(const rlc_port_set *set, const rlc_port *port
 }
 
 /**
- * Reads once more after a read that has failed: the failure may have passed, and what is there to read makes no edge of
- * its own. ECANCELED: the wall clock of a timerfd was set.
+ * Reads once more after a failed read. The failure may have passed, and epoll reports no new edge for what is there to
+ * read. ECANCELED: the wall clock of a timerfd was set.
  */
 __attribute__((noinline)) static uint32_t examine_failed_counter(rlc_port_set *set, rlc_port *port, int64_t error) {
     int64_t size = read_counter(set, port);
@@ -148,7 +148,7 @@ static uint32_t examine_counter(rlc_port_set *set, rlc_port *port) {
     if (size < 0)
         return examine_failed_counter(set, port, size);
     if (size > 0) {
-        /* What is left makes no new edge. MOD makes epoll check, and queue the port behind the ready ones. */
+        /* What is left to read causes no new edge. MOD makes epoll check, and queue the port behind the ready ones. */
         if (port->counter != RLC_COUNTER_EMPTIES)
             rlc_port_set_renew(set, port);
         return RLC_READABLE;
@@ -159,7 +159,7 @@ static uint32_t examine_counter(rlc_port_set *set, rlc_port *port) {
 
 /* ---- what to report: readiness ---- */
 
-/** Translates the events that the port is interested in, and ends. */
+/** Translates those events that the port is interested in, and every end. */
 static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
     uint32_t ready = 0;
     if ((events & (EPOLLIN | EPOLLRDHUP)) != 0)
@@ -178,7 +178,7 @@ static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
 
 /**
  * Polls the port. Keeps an error that was fetched: some files report a change by an error, and only once. If poll(2)
- * fails the fetched events count as true: no second edge would report them [RLC-TAKE-6].
+ * fails, the fetched events count as true: no second edge would report them [RLC-TAKE-6].
  */
 static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32_t fetched) {
     int events = set->kernel->poll(set->kernel->context, port->fd, (int)rlc_port_asked_events(port));
@@ -187,7 +187,7 @@ static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32
     return (events & POLLNVAL) != 0 ? 0 : (uint32_t)events | (fetched & EPOLLERR);
 }
 
-/** Examines an event of the first set. An end is settled when nothing else is left to do. */
+/** Examines an event of the first set. If it is an end with nothing left to read, calls rlc_port_set_settle. */
 static uint32_t examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
     bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* polling a pressure trigger takes its event */
     if (!is_believed && !is_gone_if_asked)
@@ -228,7 +228,7 @@ static void suspend(rlc_port_set *set, rlc_port *port) {
 }
 
 static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
-    rlc_port_assign(port, RLC_PORT_RENEWED, false); /* a later fetch has its next event */
+    rlc_port_assign(port, RLC_PORT_RENEWED, false); /* its next event is fetched after the renewal */
     uint32_t ready = is_believed ? rlc_port_plain_ready(port, events) : 0;
     if ((events & RLC_EVENT_OF_EDGE) != 0)
         ready = examine_edge(set, port, events & ~RLC_EVENT_OF_EDGE);
@@ -242,7 +242,7 @@ static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t ev
 /* ---- taking: under the lock, on the owner's thread ---- */
 
 void rlc_port_set_drop_strays(rlc_port_set *set) {
-    /* After a change by another thread an event may only be late. A true stray is reported again. */
+    /* If registrations have changed since the wait, the event may only be stale. epoll reports a true stray again. */
     if (atomic_load(&set->changes) != set->changes_at_wait)
         return;
     for (uint32_t i = set->cursor; i < set->fetched; i++) {
@@ -253,7 +253,7 @@ void rlc_port_set_drop_strays(rlc_port_set *set) {
     }
 }
 
-/** Takes the next member that epoll should watch and does not, or NULL. */
+/** Returns the next member that epoll should watch and does not, or NULL. */
 static rlc_port *next_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
     if (!atomic_load(&set->has_unwatched))
         return NULL;
@@ -278,8 +278,8 @@ static rlc_port *next_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
 }
 
 /**
- * Takes the event for one of the members that share its number, the oldest first; NULL after the last one. The event
- * stays in the batch until then, and is verified again from the second member on.
+ * Returns the next one of the members that share the event's number, the oldest first; NULL after the last one. The
+ * event stays in the batch until then. From the second member on, the set verifies the event for each.
  */
 __attribute__((noinline)) static rlc_port *next_sharer(
     rlc_port_set *set, rlc_port *owner, uint32_t events, bool is_believed, uint32_t *ret_ready) {
@@ -306,14 +306,14 @@ __attribute__((noinline)) static rlc_port *next_sharer(
     }
 }
 
-/** Returns the port of the event at the cursor, or NULL. For the edge set's event, that of the oldest event in it. */
+/** Returns the port of the event at the cursor, or NULL. If the edge set is ready, the port of its oldest event. */
 static rlc_port *port_at_cursor(rlc_port_set *set) {
     struct epoll_event *event = &set->batch->events[set->cursor];
     if (event->data.u64 == RLC_EDGE_SET_BITS)
         return rlc_port_set_fetch_edge(set, event);
     rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
     bool may_be_quiet = port != NULL && rlc_port_has(port, RLC_PORT_ENDED | RLC_PORT_SHARED);
-    bool is_begun = set->shared_cursor == set->cursor + 1; /* this event has made members quiet */
+    bool is_begun = set->shared_cursor == set->cursor + 1; /* this event may have made members quiet */
     if (!may_be_quiet || is_begun || !rlc_port_is_all_quiet(port))
         return port;
     rlc_port_set_check_repetition(set, port, event->events);
@@ -390,7 +390,7 @@ bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
     rlc_port *port = rlc_port_set_take_plain(set, false, &ready);
     if (port != NULL && ready == 0)
         ready = examine_counter(set, port);
-    if (ready == 0) /* after a counter with nothing to read the next event is as fresh: nothing was called */
+    if (ready == 0) /* a counter with nothing to read calls nothing: the batch stays fresh */
         return take_unusual(set, ret_event);
     set->is_fresh = false;
     if ((port->interest & RLC_ONE_SHOT) != 0 && rlc_port_is(port, RLC_PORT_READINESS))

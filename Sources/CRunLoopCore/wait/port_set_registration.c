@@ -16,7 +16,7 @@ static bool shares(const rlc_port *port) {
     return rlc_port_is(port, RLC_PORT_READINESS) && (port->interest & RLC_SHARED) != 0;
 }
 
-/* A member that does not share ends the row: it received the events before these did. */
+/* A member that does not share ends the list: newer members of its number receive the events in its place. */
 rlc_port *rlc_port_older_sharer(const rlc_port *port) {
     if (!shares(port))
         return NULL;
@@ -111,7 +111,7 @@ static int copy_registrations(rlc_port_set *set, int epoll_fd) {
         rlc_port_note_repetition(port);
         int status = try_control(set, epoll_fd, EPOLL_CTL_ADD, port);
         if (status == -EBADF || status == -EPERM || status == -EINVAL) {
-            /* The number was closed, too: only the old instance could report it. EINVAL: it is the new instance's. */
+            /* The number was closed, too: only the old instance could report it. EINVAL: the new instance has it. */
             rlc_port_set_lose(set, port->fd);
         } else if (status < 0) {
             return status;
@@ -383,7 +383,7 @@ static int rebuild(rlc_port_set *set) {
         status = kernel->replace(kernel->context, fd, set->epoll_fd);
     kernel->close(kernel->context, fd);
     if (status < 0)
-        return status; /* the stray stays, and its next event comes here again */
+        return status; /* the stray stays; its next event calls this again */
     set->has_strays = false;
     atomic_fetch_add(&set->rebuilds, 1);
     return 0;

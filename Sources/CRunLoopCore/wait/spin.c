@@ -46,7 +46,7 @@ static uint64_t now_ns(const rlc_wakeup_port *port) {
 }
 
 static bool watch_until(uint64_t end_ns, uint64_t limit_ns, const rlc_wakeup_port *port, const uintptr_t *posts) {
-    /* Counted as well, for a clock that stands still: a test's. */
+    /* `spent` ends the loop if a test's clock stands still. */
     for (uint64_t spent = 0; spent < limit_ns && now_ns(port) < end_ns; spent += READING_NS_MIN) {
         for (int i = 0; i < LOOKS_PER_READING; i++) {
             if (has_post(port, posts))
@@ -61,14 +61,14 @@ bool rlc_spin_until_posted(rlc_spin *spin, const rlc_wakeup_port *port, const ui
     if (spin->limit_ns == 0)
         return false;
     if (has_post(port, posts))
-        return true; /* it would have been seen anyway */
+        return true; /* without spinning, so there is nothing to learn */
     if (!is_worth_it(spin))
         return false;
     uint64_t end_ns = rlc_time_add(now_ns(port), spin->limit_ns);
     if (end_ns > deadline_ns)
         end_ns = deadline_ns;
     bool is_posted = watch_until(end_ns, spin->limit_ns, port, posts);
-    /* Seen too late, it came from a thread that took the processor from this one: spinning kept it waiting. */
+    /* A post after the end is by a thread that has taken this one's processor: spinning has delayed it. */
     learn(spin, is_posted && now_ns(port) <= end_ns);
     return is_posted;
 }

@@ -18,10 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/*
- * SCM_PIDFD, a descriptor of the sender's process, from Linux 6.5 on. Another process that has this socket can turn it
- * on.
- */
+/* SCM_PIDFD, a descriptor of the sender's process, from Linux 6.5 on. Another process with the socket can enable it. */
 enum { PROCESS_DESCRIPTOR = 4 };
 
 /* Room for what the kernel may deliver: descriptors and one sender. */
@@ -56,10 +53,7 @@ int rlc_message_socket_pair(int ret_ends[2]) {
     int status = adopt_pair(ends);
     if (status < 0)
         return rlc_failed_with("fcntl", status);
-    /*
-     * Both ends pass credentials: the kernel notes the sender of a packet if either end asks for it when the packet is
-     * sent.
-     */
+    /* Both ends ask for credentials: the kernel then notes the sender of each packet from the first one on. */
     status = rlc_message_socket_pass_credentials(ends[0]);
     if (status == 0)
         status = rlc_message_socket_pass_credentials(ends[1]);
@@ -248,10 +242,7 @@ int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity, rlc_re
     if (size < 0)
         return -errno;
     bool is_whole = size > 0 && (message.msg_flags & MSG_TRUNC) == 0;
-    /*
-     * The control buffer has room for all that a packet may have, so a cut-off means that the process has no numbers
-     * left.
-     */
+    /* The buffer has room for all descriptors of a packet. So if it was cut off, the process has no number left. */
     ret_received->has_lost = (message.msg_flags & MSG_CTRUNC) != 0;
     if (message.msg_controllen > 0)
         collect(&message, ret_received);

@@ -59,8 +59,7 @@ static int open_private(const char *path) {
     return status;
 }
 
-/* The folder has too few permissions if a umask took some from its owner. This user owns it, so no other user can have
- * put it there. */
+/* Gives a folder of this user, which no other user can have put there, the permissions that a umask has removed. */
 static void give_rights(const char *path) {
     int fd = rlc_descriptor_adopt(open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat folder;

@@ -59,10 +59,7 @@ static int try_lock(int fd) {
     return errno == EACCES || errno == EAGAIN ? rlc_refused(-EADDRINUSE) : rlc_failed("fcntl");
 }
 
-/*
- * Locks the file and checks that the path still names it, as flopen(3) does. Returns 1; 0 if the file was removed
- * meanwhile.
- */
+/* Locks the file and checks that the path still names it, as flopen(3) does. 1; 0 if the file was removed meanwhile. */
 static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_owner) {
     int status = try_lock(fd);
     if (status < 0)
@@ -122,8 +119,8 @@ static void remove_lock(const rlc_port_name *name) {
 /* ---- the socket ---- */
 
 /*
- * The address goes through the folder's descriptor: so the folder's path may have any length, and renaming the folder
- * makes no race.
+ * The address leads through the folder's descriptor: the folder's path may have any length, and may be renamed at any
+ * time.
  */
 static socklen_t make_address(struct sockaddr_un *address, int folder, const char *name) {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -146,10 +143,7 @@ static int make_socket(void) {
     return rlc_failed_with("setsockopt", status);
 }
 
-/*
- * Sets the mode of the socket, from which the umask has taken permissions; only if it still is the socket that was
- * found there.
- */
+/* Restores the permissions that the umask has taken from the socket, if the path still leads to it. */
 static int restore_mode(int folder, const char *temporary, const struct stat *found) {
     int fd = rlc_made("openat", openat(folder, temporary, O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat status;
@@ -162,10 +156,7 @@ static int restore_mode(int folder, const char *temporary, const struct stat *fo
     return is_found ? 0 : rlc_refused(-EBUSY);
 }
 
-/*
- * Identifies the socket that was bound there. Returns 0, or -errno: -EBUSY if another process has put another file in
- * its place.
- */
+/* Identifies the socket that was bound there. -EBUSY if another process has put another file in its place. */
 static int identify(int folder, const char *temporary, rlc_port_name *name) {
     struct stat status;
     if (fstatat(folder, temporary, &status, AT_SYMLINK_NOFOLLOW) < 0)
@@ -218,9 +209,7 @@ static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
     return status;
 }
 
-/*
- * Checks that no process listens there, such as an owner whose lock file a cleaner has removed. Returns 0, or -errno.
- */
+/* Checks that no process listens there, such as an owner whose lock file a cleaner has removed. 0 or -errno. */
 static int check_no_listener(int folder, const char *name) {
     int fd = rlc_port_name_connect(folder, name);
     if (fd >= 0)
@@ -290,9 +279,7 @@ int rlc_port_name_watch(const rlc_port_name *name) {
     int fd = rlc_made("inotify_init1", inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     if (fd < 0)
         return fd;
-    /*
-     * The open socket keeps its file, so removing its last name changes the file's attributes and does not delete it.
-     */
+    /* The open socket keeps its file: removing the last name does not delete the file, but changes its attributes. */
     int status = 0;
     if (inotify_add_watch(fd, path, IN_ATTRIB | IN_MOVE_SELF | IN_DONT_FOLLOW) < 0)
         status = rlc_failed("inotify_add_watch");
