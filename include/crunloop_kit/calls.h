@@ -9,13 +9,7 @@
 
 RLC_BEGIN_DECLS
 
-/**
- * Tells whether rlc_process_open is worth a call.
- *
- * @return False if the kernel has refused it before and the fallback has succeeded.
- *
- * Thread: [any].
- */
+/** False if the kernel has refused rlc_process_open before and the fallback has succeeded. Thread: [any]. */
 bool rlc_kit_has_process_descriptors(void);
 
 /**

@@ -50,7 +50,6 @@ void rlc_event_port_close(rlc_event_port *port);
  * Raises or lowers the flag. Call it only to change the flag: each call makes a system call. It has no effect on a port
  * that was closed.
  *
- * @param port  The port.
  * @param is_up True: the port becomes readable, or stays so. False: it is readable only while the inner descriptor is.
  *
  * Thread: [any].  Cost: one system call.

@@ -33,7 +33,6 @@ static inline uint64_t rlc_kit_now(void) {
  * Tells whether a port is in the state RUNNING: nothing is posted, and no wait is announced. Then rlc_wakeup_port_take
  * would return RLC_WAKE_NONE and change nothing [RLC-WAKE-10].
  *
- * @param port The port.
  * @return True if the port is in that state. A wake that is posted afterwards stays posted.
  *
  * Thread: [loop].  Cost: one load.
@@ -49,14 +48,7 @@ struct rlc_kit_port_set_head {
     bool has_unwatched;
 };
 
-/**
- * Inline form of rlc_port_set_has_batch.
- *
- * @param set The set.
- * @return True if rlc_port_set_take has something to do.
- *
- * Thread: [loop].  Cost: two loads.
- */
+/** Inline form of rlc_port_set_has_batch. Thread: [loop].  Cost: two loads. */
 static inline bool rlc_kit_has_batch(const rlc_port_set *set) {
     const struct rlc_kit_port_set_head *head = (const struct rlc_kit_port_set_head *)(const void *)set;
     return head->cursor < head->fetched || __atomic_load_n(&head->has_unwatched, __ATOMIC_ACQUIRE);
@@ -68,14 +60,7 @@ struct rlc_kit_timer_port_head {
     uint64_t armed_ns;
 };
 
-/**
- * Inline form of rlc_timer_port_armed.
- *
- * @param port The port.
- * @return The date in nanoseconds.
- *
- * Thread: [locked].  Cost: a load.
- */
+/** Inline form of rlc_timer_port_armed. Thread: [locked].  Cost: a load. */
 static inline uint64_t rlc_kit_timer_armed(const rlc_timer_port *port) {
     return ((const struct rlc_kit_timer_port_head *)(const void *)port)->armed_ns;
 }
@@ -83,9 +68,7 @@ static inline uint64_t rlc_kit_timer_armed(const rlc_timer_port *port) {
 /**
  * Tells whether a member is among the events that a wait has fetched and no take has returned yet.
  *
- * @param set   The set.
  * @param token The member's.
- * @return True if it is.
  *
  * Thread: [loop].  Cost: O(events), without a system call.
  */
@@ -94,7 +77,6 @@ bool rlc_kit_has_fetched(const rlc_port_set *set, rlc_token token);
 /**
  * Tells whether the last wait has fetched all events that there were.
  *
- * @param set The set.
  * @return False if its buffer was full: there may be more.
  *
  * Thread: [loop].  Cost: three loads.
@@ -102,14 +84,14 @@ bool rlc_kit_has_fetched(const rlc_port_set *set, rlc_token token);
 bool rlc_kit_has_fetched_all(const rlc_port_set *set);
 
 /**
- * Tells a set whether only the callouts for a member's events read its descriptor. Then a fetched event that reports
- * only RLC_READABLE stays true until it is taken, and rlc_port_set_take does not poll the kernel again [RLC-OWN-1].
+ * Sets whether only the callouts for a member's events read its descriptor. Then a fetched event that reports only
+ * RLC_READABLE stays true until it is taken, and rlc_port_set_take does not poll the kernel again [RLC-OWN-1].
  *
- * It polls nevertheless if the event may be stale: if the member was registered again since its last event (its
- * interest was set, it was muted, refused or suspended), or shares its number [RLC-OWN-2]. If other code reads the
- * descriptor after all, the member may get an event with nothing to read; no event is lost [RLC-OWN-3].
+ * It polls nevertheless if the member shares its number or was registered again since its last event, because the event
+ * may then be stale [RLC-OWN-2]. The set registers a member again after its interest was set and after it was muted,
+ * suspended or refused. If other code does read the descriptor, the member may get an event with nothing to read; no
+ * event is lost [RLC-OWN-3].
  *
- * @param set      The set.
  * @param token    From rlc_port_set_insert. A stale token is ignored, and so is one of a counter or a hint.
  * @param is_owned Whether the set may trust events. Pass true only directly after rlc_port_set_insert; a new member is
  *                 not owned.
@@ -119,10 +101,9 @@ bool rlc_kit_has_fetched_all(const rlc_port_set *set);
 void rlc_kit_set_owned(rlc_port_set *set, rlc_token token, bool is_owned);
 
 /**
- * Changes the interest of a member in its own callout, as rlc_port_set_set_interest does. But the set does not report
- * again the end for which it has called the callout, unless the interest has become larger [RLC-END-8].
+ * Changes the interest of a member in its own callout, as rlc_port_set_set_interest does. But an end that the set has
+ * just reported to this callout is not reported again, unless the interest has become larger [RLC-END-8].
  *
- * @param set      The set.
  * @param token    From rlc_port_set_insert.
  * @param interest As for rlc_port_set_set_interest.
  * @return As rlc_port_set_set_interest.
@@ -135,7 +116,6 @@ int rlc_kit_set_served_interest(rlc_port_set *set, rlc_token token, uint32_t int
  * Tells whether epoll still watches a member: whether its number is open and still refers to the file that was
  * inserted. Other code may have closed it, and then no event reports this.
  *
- * @param set   The set.
  * @param token The member's.
  * @return False if it does not; also if the member is muted, suspended, or has ended, or the token is stale.
  *
@@ -157,9 +137,6 @@ int rlc_kit_timer_heap_create(const rlc_kernel *kernel, rlc_timer_heap **ret_hea
 /**
  * Makes a timer port forget its timerfd: other code has closed it, and the number may belong to another file by now.
  * From then on rlc_timer_port_want and rlc_timer_port_disarm return -EBADF, and rlc_timer_port_destroy closes nothing.
- *
- * @param port The port.
- *
  * Thread: [locked].  Cost: some instructions, without a system call.
  */
 void rlc_kit_forget_timer_fd(rlc_timer_port *port);
@@ -172,7 +149,7 @@ typedef enum rlc_lost {
 } rlc_lost;
 
 /**
- * A set that watches the wakeup port calls it when it notices such a loss, in the call that notices it.
+ * Called by a set that watches the wakeup port, within the call that notices such a loss.
  *
  * @param context The context that was given to rlc_kit_set_lost_fn.
  * @param lost    Which one.
@@ -196,7 +173,6 @@ void rlc_kit_set_lost_fn(rlc_wakeup_port *port, rlc_lost_fn lost_fn, void *conte
  * Makes a new epoll instance with all members if the set has lost its own. Call it after a wait that has failed with
  * -EBADF or -EINVAL. The set must watch a wakeup port: rlc_kit_watch_wakeup.
  *
- * @param set The set.
  * @return True if it has made one. False: the instance is not lost, or the system has no descriptor or memory for a new
  *         one.
  *
@@ -217,10 +193,8 @@ bool rlc_kit_revive_if_lost(rlc_port_set *set);
 int rlc_kit_watch_wakeup(rlc_port_set *set, rlc_wakeup_port *port);
 
 /**
- * Makes a set that watches the port already watch the new eventfd in place of the old one.
+ * Makes a set that has watched the port watch its new eventfd in place of the old one.
  *
- * @param set  The set.
- * @param port The port.
  * @return As rlc_kit_watch_wakeup: after a failure the set watches none.
  *
  * Thread: [locked].  Cost: two system calls, and O(members).
@@ -231,8 +205,6 @@ int rlc_kit_renew_wakeup(rlc_port_set *set, rlc_wakeup_port *port);
  * As rlc_wakeup_port_begin_wait, for a wait in a set: a waker whose write fails makes a new eventfd and adds it to the
  * set.
  *
- * @param port The port.
- * @param set  The set.
  * @return False: something was posted, or the sets have to watch a new eventfd (rlc_kit_take_renewal).
  *
  * Thread: [loop].
@@ -242,7 +214,6 @@ bool rlc_kit_begin_wait(rlc_wakeup_port *port, const rlc_port_set *set);
 /**
  * Returns the descriptor of the last failed write to an eventfd of the port.
  *
- * @param port      The port.
  * @param ret_error The errno of write(2).
  * @return The descriptor's number at that time; -1: none has failed. Cannot fail.
  *
@@ -252,17 +223,13 @@ int rlc_kit_lost_write(const rlc_wakeup_port *port, int *ret_error);
 
 /**
  * Makes the sets watch a new eventfd before the owner sleeps again: rlc_port_set_take has reported the hint as lost.
- *
- * @param port The port.
- *
  * Thread: [loop].
  */
 void rlc_kit_demand_renewal(rlc_wakeup_port *port);
 
 /**
- * Tells whether there is a new eventfd that the sets do not watch yet, and takes this note.
+ * Tells whether there is a new eventfd that the sets do not watch yet.
  *
- * @param port The port.
  * @return True once for each new eventfd: call rlc_kit_renew_wakeup for all sets.
  *
  * Thread: [loop].

@@ -19,8 +19,9 @@ RLC_BEGIN_DECLS
  * The main thread calls it once, when it ends. RunLoopKit defines the function; the core works without it, so it is
  * weak.
  *
- * It is not called if another thread has loaded the library, by dlopen(3), because the main thread then has no value;
- * in a child of fork(2) that another thread than the main one has made; and at exit(3), which ends no thread.
+ * It is not called if another thread has loaded the library, by dlopen(3), because the main thread then has no value.
+ * It is not called in a child of fork(2) that another thread than the main one has made, and not at exit(3), which ends
+ * no thread.
  *
  * Thread: [loop], which is the main thread.
  */

@@ -19,7 +19,7 @@ RLC_BEGIN_DECLS
  *         left), -ENOMEM, -ENOSPC (the memory file system is full), -EFBIG (more bytes than a file may have, or than
  *         RLIMIT_FSIZE allows; SIGXFSZ is not delivered [RLC-MEMFILE-3]).
  *
- * Thread: [any].  Cost: four system calls, one for each part, and one copy of the bytes.  See: memfd_create(2).
+ * Thread: [any].  Cost: three system calls, one for each part, and one copy of the bytes.  See: memfd_create(2).
  */
 int rlc_memory_file_make(const struct iovec *parts, size_t part_count);
 
@@ -32,7 +32,7 @@ int rlc_memory_file_make(const struct iovec *parts, size_t part_count);
  * @return A descriptor that the caller owns; -EINVAL (size is 0 or too large), -EMFILE, -ENFILE, -ENOMEM, -EFBIG (as
  *         from rlc_memory_file_make). If it fails, it leaves no file [RLC-MEMFILE-4].
  *
- * Thread: [any].  Cost: five system calls.
+ * Thread: [any].  Cost: four system calls.
  */
 int rlc_memory_file_open(uint64_t size, void **ret_bytes);
 
@@ -46,7 +46,7 @@ int rlc_memory_file_open(uint64_t size, void **ret_bytes);
  * @param ret_bytes  The mapping for reading; the caller ends it by rlc_memory_file_unmap.
  * @return 0; -EBUSY (another mapping for writing exists), -ENOMEM, -EBADF (fd is not open), -EPERM (sealed already).
  *
- * Thread: [any].  Cost: three system calls; six if the size changes.
+ * Thread: [any].  Cost: three system calls; five if the size changes.
  */
 int rlc_memory_file_seal(int fd, void *bytes, uint64_t size, uint64_t final_size, const void **ret_bytes);
 

@@ -57,7 +57,6 @@ int rlc_message_socket_accept(int listener);
  * Reads which process made the connection: at an accepted socket the process that connected, at the other end the
  * process that listened, at a pair the process that created the pair. This is known before the first packet.
  *
- * @param fd       The socket.
  * @param ret_peer The identity of that process at that moment.
  * @return 0; -EBADF, -ENOTSOCK.
  *
@@ -88,7 +87,6 @@ bool rlc_message_socket_is_one(int fd);
 /**
  * Sends one packet without waiting, and without SIGPIPE.
  *
- * @param fd               The socket.
  * @param parts            The bytes of the packet, one part after the other. At least one byte in all: to the receiver
  *                         an empty packet looks like the end.
  * @param part_count       The number of parts.
@@ -107,7 +105,6 @@ int rlc_message_socket_send(
 /**
  * Waits until the socket accepts a packet, or the peer is gone.
  *
- * @param fd          The socket.
  * @param deadline_ns Nanoseconds on CLOCK_MONOTONIC; 0: does not wait; RLC_TIME_FOREVER: no limit.
  * @return 1: try to send now; 0: the deadline has passed; -ENOMEM.
  *
@@ -118,7 +115,6 @@ int rlc_message_socket_wait_writable(int fd, uint64_t deadline_ns);
 /**
  * Measures what this socket has sent and the peer has not yet received.
  *
- * @param fd The socket.
  * @return Bytes of kernel memory: each packet counts its bytes and some hundred more. 0: the peer has received all
  *         packets [RLC-MSGSOCK-5]. -EBADF, -ENOTTY (no socket).
  *
@@ -130,7 +126,6 @@ int rlc_message_socket_unread(int fd);
  * Waits until the peer has received so much that rlc_message_socket_unread is less than `unread`, or until the peer is
  * gone [RLC-MSGSOCK-5].
  *
- * @param fd          The socket.
  * @param unread      A value that rlc_message_socket_unread returned.
  * @param deadline_ns Nanoseconds on CLOCK_MONOTONIC; 0: does not wait; RLC_TIME_FOREVER: no limit.
  * @return 1: less is unread, or the peer is gone; 0: the deadline has passed; -EMFILE, -ENFILE, -ENOMEM, -ENOSPC,
@@ -146,7 +141,6 @@ int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_ns);
  * The call returns or closes every descriptor that came with the packet: none leaks [RLC-MSGSOCK-3]. If the process has
  * no numbers left for them, the packet arrives without any, and has_lost is set [RLC-MSGSOCK-4].
  *
- * @param fd           The socket.
  * @param buffer       Where the bytes are written.
  * @param capacity     The size of the buffer in bytes; RLC_FRAME_LARGEST suffices for every frame.
  * @param ret_received What came with the packet; the caller owns the descriptors. Its count is 0 unless the result is

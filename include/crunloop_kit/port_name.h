@@ -6,8 +6,8 @@
  *
  * The process that holds the lock of the file NAME.lock owns the name. The kernel releases the lock when the process
  * ends, however it ends. So a claim replaces the socket of an owner that has died, and never that of a living one
- * [RLC-NAME-1, RLC-NAME-2], even if a cleaner of temporary files has removed the lock file [RLC-NAME-4]. Both files
- * have the sticky bit: the XDG base directory specification tells cleaners to spare such files [RLC-NAME-5].
+ * [RLC-NAME-1, RLC-NAME-2]. That holds even if a cleaner of temporary files has removed the lock file [RLC-NAME-4].
+ * Both files have the sticky bit: the XDG base directory specification tells cleaners to spare such files [RLC-NAME-5].
  *
  * Any process of the user can remove the socket or rename the folder; then the owner has lost the name: see
  * rlc_port_name_watch. The functions follow no symbolic link in the folder [RLC-NAME-6], except for
@@ -41,7 +41,6 @@ typedef struct rlc_port_name {
  * not ending in ".lock".
  *
  * @param name The string.
- * @return True if it can.
  *
  * Thread: [any].
  */
@@ -104,10 +103,11 @@ int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret_name);
 bool rlc_port_name_is_owned(const rlc_port_name *name);
 
 /**
- * Opens a descriptor that becomes readable when the result of rlc_port_name_is_owned may have changed: when the socket
- * is removed, replaced, moved, or gets other attributes, and when the folder, a folder around it, or a symbolic link in
- * its path is renamed or removed [RLC-NAME-7]. It does not become readable when a file system is mounted over one of
- * them (poll /proc/self/mountinfo for POLLPRI), nor for renames of folders that this process may not read.
+ * Opens a descriptor that becomes readable when the result of rlc_port_name_is_owned may have changed. That is when the
+ * socket is removed, replaced, moved, or gets other attributes. It is also when the folder, a folder around it, or a
+ * symbolic link in its path is renamed or removed [RLC-NAME-7]. The descriptor does not become readable when a file
+ * system is mounted over one of them (poll /proc/self/mountinfo for POLLPRI), nor for renames of folders that this
+ * process may not read.
  *
  * @param name A claim.
  * @return A descriptor, which the caller owns and empties by rlc_port_name_drain; -ESTALE (the socket is gone already),
@@ -120,9 +120,6 @@ int rlc_port_name_watch(const rlc_port_name *name);
 
 /**
  * Empties a descriptor of rlc_port_name_watch. Call it before rlc_port_name_is_owned, so that no change is missed.
- *
- * @param watch_fd The descriptor.
- *
  * Thread: [any].  Cost: two system calls or a few more.
  */
 void rlc_port_name_drain(int watch_fd);
@@ -157,7 +154,7 @@ void rlc_port_name_abandon(rlc_port_name *name);
  *         (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, or another -errno
  *         of connect(2).
  *
- * Thread: [any].  Cost: eight system calls.
+ * Thread: [any].  Cost: nine system calls.
  */
 int rlc_port_name_connect(int folder, const char *name);
 

@@ -3,8 +3,8 @@
  *
  * rlc_port_set_insert, rlc_port_set_set_interest, rlc_port_set_set_muted and rlc_port_set_remove change the
  * registration in the kernel before they return, also while the owner sleeps in rlc_port_set_wait [RLC-SET-1]. A token
- * identifies a registration, never a bare descriptor or pointer: so what happens to a number after its member was
- * removed does not concern that member.
+ * identifies a registration, not a descriptor or a pointer. So what happens to a number after its member was removed
+ * does not concern that member.
  *
  * rlc_port_set_wait fetches a batch of up to 128 events into the set. rlc_port_set_take returns them one by one in the
  * order in which the descriptors became ready [RLC-ORDER-1, RLC-PORT-8], also to a later run or to a nested one. It
@@ -12,8 +12,9 @@
  *
  * Strays. If a number is closed before its member is removed, and a duplicate keeps the file open, epoll keeps the
  * registration and reports it for ever. The set never returns such an event. It deletes the registration by its number,
- * or else rebuilds itself: it puts a new epoll instance behind the old number [RLC-PORT-6]. The set drops an event that
- * is only late without a rebuild [RLC-TAKE-5]. See epoll(7), question 6.
+ * or else rebuilds itself: it puts a new epoll instance behind the old number [RLC-PORT-6]. For an event that is only
+ * stale, because its member was removed after the wait, it does not rebuild itself [RLC-TAKE-5]. See epoll(7),
+ * question 6.
  *
  * A host may have the set's descriptor in an epoll set of its own, and must add it again after a rebuild: see
  * rlc_port_set_rebuilds. If a host registers a descriptor with the set's epoll descriptor, a later insert of that
@@ -62,9 +63,9 @@ typedef enum rlc_port_kind {
      * descriptors [RLC-END-9].
      *
      * The set has one more epoll descriptor while a port has ended. If the process has no number left for it, the set
-     * may report an end twice, and does not watch the reading of a port that has ended for reading alone until its
-     * interest is set [RLC-END-7]. Without memory it reports the port as RLC_FATE_REFUSED. A number that was closed
-     * before its member was removed keeps nothing in the set [RLC-END-10].
+     * may report an end twice. If only reading has ended, the set then does not watch the reading until the interest is
+     * set [RLC-END-7]. Without memory it reports the port as RLC_FATE_REFUSED. A number that was closed before its
+     * member was removed keeps nothing in the set [RLC-END-10].
      */
     RLC_PORT_READINESS,
     /**
@@ -134,8 +135,7 @@ void rlc_port_set_destroy(rlc_port_set *set);
  * Returns the epoll descriptor. A host may poll it for reading. Events that the set has fetched already do not make it
  * readable: see rlc_port_set_has_batch.
  *
- * @param set The set.
- * @return The descriptor, which the set owns. The number never changes. Cannot fail.
+ * @return The descriptor, which the set owns. Its number changes only if other code closes it. Cannot fail.
  *
  * Thread: [any].
  */
@@ -154,7 +154,6 @@ int rlc_port_set_fd(const rlc_port_set *set);
  * no more [RLC-PORT-5]. The set cannot notice that if the earlier one was suspended or muted all the time. A hint's
  * number accepts no other member [RLC-PORT-11].
  *
- * @param set       The set.
  * @param fd        The descriptor, which the caller owns. Remove the member before you close it.
  * @param kind      See rlc_port_kind.
  * @param interest  For RLC_PORT_READINESS: RLC_READABLE, RLC_WRITABLE, RLC_PRIORITY, with RLC_EDGE, RLC_ONE_SHOT,
@@ -180,7 +179,6 @@ int rlc_port_set_insert(
  * Setting the interest that an edge-triggered port has already makes epoll report its present readiness again. A call
  * that fails leaves the interest as it was [RLC-PORT-13].
  *
- * @param set      The set.
  * @param token    From rlc_port_set_insert.
  * @param interest As in rlc_port_set_insert. RLC_SHARED must stay as it was.
  * @return 0; -ENOENT (stale token), -EBADF (the number was closed, or refers to another file by now), -ENOSPC or
@@ -196,7 +194,6 @@ int rlc_port_set_set_interest(rlc_port_set *set, rlc_token token, uint32_t inter
  *
  * A muted port reports nothing, not even a hang-up. Calls do not nest: one call with false unmutes.
  *
- * @param set   The set.
  * @param token From rlc_port_set_insert.
  * @param muted Whether the port is to be muted.
  * @return 0; -ENOENT (stale token), -EBADF (the number was closed, or refers to another file by now), -ECHILD. Only
@@ -213,7 +210,6 @@ int rlc_port_set_set_muted(rlc_port_set *set, rlc_token token, bool muted);
  * The descriptor may have been closed before. If its number refers to another file by now, the call does not touch that
  * file [RLC-PORT-5].
  *
- * @param set   The set.
  * @param token From rlc_port_set_insert; stale afterwards.
  * @return 0; -ENOENT (stale token). -ENOSPC, -ENOMEM or -ECHILD: the member is removed, but epoll does not watch an
  *         earlier member of its number: see rlc_port_set_retry.
@@ -226,21 +222,13 @@ int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
  * Asks epoll once more to watch the members that it has refused, which report nothing until then [RLC-PORT-15].
  * rlc_port_set_set_interest does the same for one member.
  *
- * @param set The set.
  * @return 0: epoll watches all members; -ENOSPC or -ENOMEM: not yet; -ECHILD.
  *
  * Thread: [locked].  Cost: O(members), and a system call for each that epoll does not watch.
  */
 int rlc_port_set_retry(rlc_port_set *set);
 
-/**
- * Counts the members, also those that have ended or are muted, but not the hints.
- *
- * @param set The set.
- * @return The number of members.
- *
- * Thread: [locked].
- */
+/** Counts the members, also those that have ended or are muted, but not the hints. Thread: [locked]. */
 size_t rlc_port_set_count(const rlc_port_set *set);
 
 /**
@@ -271,10 +259,6 @@ int rlc_port_set_wait(rlc_port_set *set, uint64_t deadline_ns);
 /**
  * Tells whether rlc_port_set_take has something to do: there are fetched events, which may be stale, or members that
  * epoll does not watch any more.
- *
- * @param set The set.
- * @return True if it has.
- *
  * Thread: [loop].
  */
 bool rlc_port_set_has_batch(const rlc_port_set *set);
@@ -282,11 +266,10 @@ bool rlc_port_set_has_batch(const rlc_port_set *set);
 /**
  * Takes the next event out of the batch: the oldest one that is still true.
  *
- * Before the fetched events it returns, once each, the members that epoll does not watch any more because a change
- * failed in a call that could not return the error for them [RLC-TAKE-8]. Their `fate` tells why. It returns a muted
- * member when that is unmuted, and never a suspended one: rlc_port_set_set_interest returns the error then.
+ * Before the fetched events it returns, once each, the members that epoll does not watch any more. A change of their
+ * registration has failed in a call that could not return the error [RLC-TAKE-8]. Their `fate` tells why. It returns a
+ * muted one after that is unmuted. It never returns a suspended one: rlc_port_set_set_interest returns the error.
  *
- * @param set       The set.
  * @param ret_event The event. Unchanged if there is none.
  * @return False: the batch is empty, call rlc_port_set_wait; or the process is a child of fork(2).
  *
@@ -301,21 +284,13 @@ bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event);
  *
  * A thread that changes the set while the owner may sleep calls this afterwards, and wakes the owner if it is true.
  *
- * @param set The set.
- * @return True if it has.
- *
  * Thread: [any].
  */
 bool rlc_port_set_has_unwatched(const rlc_port_set *set);
 
 /**
  * Counts how often the set has put a new epoll instance behind its number (see strays, above). A host that has the
- * number in an epoll set of its own adds it again when the count changes.
- *
- * @param set The set.
- * @return The number of rebuilds since the set was created.
- *
- * Thread: [any].
+ * number in an epoll set of its own adds it again when the count changes. Thread: [any].
  */
 uint64_t rlc_port_set_rebuilds(const rlc_port_set *set);
 

@@ -1,11 +1,10 @@
 /**
- * <crunloop_kit/spin.h>: busy waiting for a post before a loop sleeps. Off unless the embedder asks for it.
+ * <crunloop_kit/spin.h>: busy waiting for a post before a loop sleeps. Off unless the embedder sets a limit: see
+ * rlc_loop_set_spin.
  *
- * What it is good for: rlc_loop_set_spin.
- *
- * The spin adapts. One that sees a post earns credit for four more, up to 16; one that sees none costs one. Without
- * credit the loop tries one wait in 64, and if that sees nothing ever fewer, down to one in 1024 [RLC-SPIN-1]. A loop
- * whose posters run on its own processor therefore hardly ever spins.
+ * The loop spins only while that pays. A spin that sees a post earns credit for four more, up to 16; a spin that sees
+ * none costs one. Without credit the loop spins before one wait in 64. While such a spin sees no post, the gaps grow to
+ * one wait in 1024 [RLC-SPIN-1]. So a loop whose posters run on its own processor hardly ever spins.
  */
 #ifndef CRUNLOOP_KIT_SPIN_H
 #define CRUNLOOP_KIT_SPIN_H
@@ -25,7 +24,6 @@ typedef struct rlc_spin {
 /**
  * Sets how long a spin may take, and resets what was learned.
  *
- * @param spin     The state.
  * @param limit_ns Nanoseconds, e.g. RLC_SPIN_USUAL_NS; more than RLC_SPIN_MAX_NS counts as that; 0: never spins.
  *
  * Thread: [loop].
@@ -33,13 +31,13 @@ typedef struct rlc_spin {
 void rlc_spin_set(rlc_spin *spin, uint64_t limit_ns);
 
 /**
- * Spins until a wake or kick is posted or `posts` tells of a post, for at most the limit and never beyond deadline_ns
- * [RLC-SPIN-2]. It returns at once if recent spins did not pay.
+ * Spins until a wake or an interrupt is posted, or `posts` shows a post; for at most the limit and never beyond
+ * deadline_ns [RLC-SPIN-2]. It returns at once if recent spins did not pay.
  *
  * Call it before rlc_wakeup_port_begin_wait: as long as the port is not asleep, wakers make no write(2).
  *
  * @param spin        The state, which the call updates.
- * @param port        The port to look at.
+ * @param port        The port whose word it reads.
  * @param posts       A word that is larger than 1 while a post waits, such as the head of a queue; NULL: none.
  * @param deadline_ns Nanoseconds on the monotonic clock of the port's kernel table: when the loop has to continue, for
  *                    example for its next timer.

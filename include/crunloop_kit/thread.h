@@ -42,13 +42,7 @@ static inline void rlc_thread_light_barrier(void) {
  */
 int rlc_thread_barrier(void);
 
-/**
- * Tells whether the kernel offers rlc_thread_barrier.
- *
- * @return True if it does.
- *
- * Thread: [any].  Cost: one system call.  Keeps errno.
- */
+/** Tells whether the kernel offers rlc_thread_barrier. Thread: [any].  Cost: one system call.  Keeps errno. */
 bool rlc_thread_has_barrier(void);
 
 /**

@@ -42,7 +42,6 @@ void rlc_timer_heap_destroy(rlc_timer_heap *heap);
  * Adds a member that is not armed. The heap allocates nothing else for it later, except at the heap's first tolerance
  * [RLC-HEAP-7].
  *
- * @param heap      The heap.
  * @param context   What rlc_timer_heap_take_due returns for it.
  * @param ret_token Identifies the member until rlc_timer_heap_remove.
  * @return 0; -ENOMEM, and the heap is as it was [RLC-HEAP-8].
@@ -54,7 +53,6 @@ int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token *ret_to
 /**
  * Arms a member, or arms it again. Among members with an equal deadline it becomes the last [RLC-HEAP-2].
  *
- * @param heap         The heap.
  * @param token        From rlc_timer_heap_insert.
  * @param deadline_ns  Nanoseconds on the embedder's clock; RLC_TIME_FOREVER disarms [RLC-HEAP-5].
  * @param tolerance_ns Nanoseconds by which the member may be late, so that several can share a wake; 0: none. The
@@ -72,7 +70,6 @@ int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_
  * Changes the tolerance of an armed member, which keeps its deadline and its place among equal deadlines [RLC-HEAP-12].
  * On a member that is not armed the call has no effect: the next rlc_timer_heap_arm sets the tolerance.
  *
- * @param heap         The heap.
  * @param token        From rlc_timer_heap_insert.
  * @param tolerance_ns As in rlc_timer_heap_arm.
  * @return 0; -ENOENT (stale token).
@@ -84,7 +81,6 @@ int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, uint64_t
 /**
  * Tells whether a member is armed.
  *
- * @param heap  The heap.
  * @param token From rlc_timer_heap_insert.
  * @return False if the member was never armed, was disarmed or taken, or the token is stale [RLC-HEAP-13].
  *
@@ -96,7 +92,6 @@ bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token);
  * Removes a member, armed or not. If there were more than 131,072 members at a time, the heap frees their memory when
  * most of them are gone [RLC-HEAP-15].
  *
- * @param heap  The heap.
  * @param token From rlc_timer_heap_insert; stale afterwards.
  * @return 0; -ENOENT (stale token) [RLC-HEAP-6].
  *
@@ -104,14 +99,7 @@ bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token);
  */
 int rlc_timer_heap_remove(rlc_timer_heap *heap, rlc_token token);
 
-/**
- * Counts the members, armed or not.
- *
- * @param heap The heap.
- * @return The number of members.
- *
- * Thread: [locked].
- */
+/** Counts the members, armed or not. Thread: [locked]. */
 size_t rlc_timer_heap_count(const rlc_timer_heap *heap);
 
 /**
@@ -126,10 +114,7 @@ size_t rlc_timer_heap_count(const rlc_timer_heap *heap);
 void *rlc_timer_heap_next(const rlc_timer_heap *heap, uint32_t *position);
 
 /**
- * Returns the earliest deadline.
- *
- * @param heap The heap.
- * @return Nanoseconds; RLC_TIME_FOREVER if no member is armed.
+ * Returns the earliest deadline, in nanoseconds; RLC_TIME_FOREVER if no member is armed.
  *
  * Thread: [locked].  Cost: O(1), and O(log n) for each postponed entry that has come to the top.
  */
@@ -139,7 +124,6 @@ uint64_t rlc_timer_heap_first(rlc_timer_heap *heap);
  * Returns the latest time at which a wake is in time for all members: the earliest deadline + tolerance. One wake then
  * suffices for as many members as possible [RLC-HEAP-3].
  *
- * @param heap The heap.
  * @return Nanoseconds; RLC_TIME_FOREVER if no member is armed, or all tolerances are unlimited.
  *
  * Thread: [locked].  Cost: as rlc_timer_heap_first.
@@ -150,7 +134,6 @@ uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap);
  * Takes the first member whose deadline has come, by deadline and then by order of arming. The member stays in the
  * heap, and is not armed any more.
  *
- * @param heap        The heap.
  * @param now_ns      The present time: a deadline of at most this is due.
  * @param ret_context The member's context, whose owner stays the same.
  * @param ret_token   The member's token.
@@ -175,7 +158,6 @@ typedef void (*rlc_timer_due_fn)(void *context, void *timer_context, rlc_token t
  * Takes all members that are due, as repeated calls of rlc_timer_heap_take_due would. For many members it is faster: it
  * sorts them instead of taking them out one by one [RLC-HEAP-10].
  *
- * @param heap    The heap.
  * @param now_ns  The present time: a deadline of at most this is due.
  * @param due_fn  Called for each, in order, before the call returns.
  * @param context For due_fn.
@@ -187,12 +169,7 @@ size_t rlc_timer_heap_take_all(rlc_timer_heap *heap, uint64_t now_ns, rlc_timer_
 
 /**
  * Counts how often an entry was put into a heap or moved within it, which measures work. Postponing a deadline moves
- * nothing.
- *
- * @param heap The heap.
- * @return The number since the heap was created.
- *
- * Thread: [locked].
+ * nothing. Thread: [locked].
  */
 uint64_t rlc_timer_heap_moves(const rlc_timer_heap *heap);
 

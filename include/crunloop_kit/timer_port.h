@@ -36,14 +36,7 @@ int rlc_timer_port_create(const rlc_kernel *kernel, rlc_clock clock, rlc_timer_p
  */
 void rlc_timer_port_destroy(rlc_timer_port *port);
 
-/**
- * Returns the timerfd, for rlc_port_set_insert as a hint, in as many sets as needed.
- *
- * @param port The port.
- * @return The descriptor, which the port owns. Cannot fail.
- *
- * Thread: [any].
- */
+/** Returns the timerfd, which the port owns, for rlc_port_set_insert as a hint in any number of sets. Thread: [any]. */
 int rlc_timer_port_fd(const rlc_timer_port *port);
 
 /**
@@ -52,7 +45,6 @@ int rlc_timer_port_fd(const rlc_timer_port *port);
  * If an earlier deadline is armed the call does nothing. The timerfd then expires earlier than this deadline, and the
  * owner finds that no timer is due. It never expires before the armed deadline [RLC-TIMER-2].
  *
- * @param port        The port.
  * @param deadline_ns Nanoseconds on the port's clock; a time that has passed expires at once; RLC_TIME_FOREVER does
  *                    nothing.
  * @return 1: armed for the deadline; every set loses an expiry that it has not fetched yet. 0: nothing was done.
@@ -66,9 +58,6 @@ int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns);
 /**
  * Records that the timerfd has expired, so that nothing is armed any more. Call it after taking the timerfd's event
  * from a port set.
- *
- * @param port The port.
- *
  * Thread: [locked].
  */
 void rlc_timer_port_note_expiry(rlc_timer_port *port);
@@ -76,21 +65,13 @@ void rlc_timer_port_note_expiry(rlc_timer_port *port);
 /**
  * Disarms the timerfd. Every set loses an expiry that it has not fetched yet.
  *
- * @param port The port.
  * @return 0; -ECHILD; -EBADF (other code has closed the timerfd), or another -errno of timerfd_settime(2).
  *
  * Thread: [locked].  Cost: one system call if anything is armed.
  */
 int rlc_timer_port_disarm(rlc_timer_port *port);
 
-/**
- * Returns the deadline for which the timerfd is armed.
- *
- * @param port The port.
- * @return Nanoseconds on the port's clock; RLC_TIME_FOREVER if it is not armed.
- *
- * Thread: [locked].
- */
+/** Returns the deadline for which the timerfd is armed; RLC_TIME_FOREVER if it is not. Thread: [locked]. */
 uint64_t rlc_timer_port_armed(const rlc_timer_port *port);
 
 RLC_END_DECLS

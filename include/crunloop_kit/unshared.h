@@ -50,18 +50,12 @@ int rlc_kit_unshared_add(int fd);
 
 /**
  * Takes a descriptor off the list: from now on children of fork(2) keep it. No effect if it is not listed.
- *
- * @param fd The descriptor.
- *
  * Thread: [any].  Cost: some instructions.
  */
 void rlc_kit_unshared_remove(int fd);
 
 /**
  * Closes a descriptor, and takes it off the list if it is there. Outside of a section.
- *
- * @param fd The descriptor.
- *
  * Thread: [any].  Blocks: while another thread forks.  Cost: one system call.
  */
 void rlc_kit_unshared_close(int fd);

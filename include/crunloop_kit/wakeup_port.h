@@ -31,7 +31,7 @@ RLC_BEGIN_DECLS
 /** A wakeup port. Give up a reference by rlc_wakeup_port_release. */
 typedef struct rlc_wakeup_port rlc_wakeup_port;
 
-/** What rlc_wakeup_port_take returns: RLC_WAKE_POSTED for a wake, also if there was an interrupt, too. */
+/** What rlc_wakeup_port_take returns: RLC_WAKE_POSTED for a wake, even if an interrupt was posted as well. */
 typedef enum rlc_wake {
     RLC_WAKE_NONE = 0,
     RLC_WAKE_KICKED = 1,
@@ -70,14 +70,7 @@ rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port);
  */
 void rlc_wakeup_port_release(rlc_wakeup_port *port);
 
-/**
- * Returns the eventfd, for rlc_port_set_insert as a hint.
- *
- * @param port The port.
- * @return The descriptor, which the port owns; -1 after rlc_wakeup_port_end. Cannot fail.
- *
- * Thread: [any].
- */
+/** Returns the eventfd, which the port owns, for rlc_port_set_insert; -1 after rlc_wakeup_port_end. Thread: [any]. */
 int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
 
 /**
@@ -112,7 +105,6 @@ int rlc_wakeup_port_kick(rlc_wakeup_port *port);
  * If the call returns true, the owner reads once more what a stop may have published, and then waits. It may call this
  * again without rlc_wakeup_port_take in between.
  *
- * @param port The port.
  * @return False: something is posted, or the port is closed. Do not wait then.
  *
  * Thread: [loop].
@@ -122,10 +114,9 @@ bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port);
 /**
  * Ends a wait, and returns what was posted; the state becomes RUNNING unless the port is closed.
  *
- * The owner may call it without a wait, too, to discard a wake. In either case the owner then sees what all wakers had
+ * The owner may call it without a wait, too, to discard a wake. In both cases the owner then sees what all wakers had
  * published before they posted, also those that found a wake posted already.
  *
- * @param port The port.
  * @return What was posted; RLC_WAKE_NONE if nothing was, or the port is closed.
  *
  * Thread: [loop].
@@ -133,32 +124,21 @@ bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port);
 rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port);
 
 /**
- * Tells whether the owner sleeps or is about to, and no thread has posted since. The result may be out of date when the
- * call returns.
- *
- * @param port The port.
- * @return True between rlc_wakeup_port_begin_wait and the first post, or rlc_wakeup_port_take.
- *
- * Thread: [any].
+ * True between rlc_wakeup_port_begin_wait and the first post, or rlc_wakeup_port_take. The result may be out of date
+ * when the call returns. Thread: [any].
  */
 bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port);
 
 /**
  * Closes the port: from now on signal and kick return -ESHUTDOWN [RLC-WAKE-4]. The eventfd stays open until the last
  * release.
- *
- * @param port The port.
- *
  * Thread: [loop].
  */
 void rlc_wakeup_port_close(rlc_wakeup_port *port);
 
 /**
- * Closes the port as rlc_wakeup_port_close does, and its eventfd, although others own references: at once, or when the
- * last waker that is about to write has written. No waker writes to the number afterwards [RLC-WAKE-9].
- *
- * @param port The port.
- *
+ * Closes the port as rlc_wakeup_port_close does, and also its eventfd, although other references exist. If a waker is
+ * about to write, the last one closes the eventfd after its write. No waker writes to the number later [RLC-WAKE-9].
  * Thread: [loop].  Cost: at most one system call.
  */
 void rlc_wakeup_port_end(rlc_wakeup_port *port);
