@@ -83,7 +83,7 @@ typedef struct rlc_kernel {
  *
  * Its epoll_wait calls epoll_pwait2(2), whose timeout is in nanoseconds. If the kernel lacks that call (before Linux
  * 5.11, valgrind, qemu), it falls back at run time to epoll_wait(2), or to epoll_pwait(2) on machines without
- * epoll_wait(2); the timeout is then rounded up to milliseconds. A wait that sleeps is a cancellation point: most waits
+ * epoll_wait(2). The timeout is then rounded up to milliseconds. A wait that sleeps is a cancellation point: most waits
  * after 20 ms, and one wait in 64 from its start [RLC-CANCEL-3]. No other entry is a cancellation point [RLC-CANCEL-2].
  *
  * @return A constant; never NULL.
@@ -146,7 +146,7 @@ RLC_API uint32_t rlc_fork_count(void);
  * Returns a number of this process that none of its ancestors and descendants has [RLC-FORK-1]. An object stores it,
  * and so can detect later that it is used in a child of fork(2).
  *
- * fork(2) resets the number, because it is on a page that the kernel wipes in the child (MADV_WIPEONFORK); a handler of
+ * fork(2) resets the number, because it is on a page that the kernel wipes in the child (MADV_WIPEONFORK). A handler of
  * pthread_atfork(3) does the same for kernels and emulators that do not.
  *
  * @return The number; not 0.

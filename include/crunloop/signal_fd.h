@@ -85,7 +85,7 @@ RLC_API int rlc_signal_realtime_min(void);
  */
 RLC_API int rlc_signal_realtime_max(void);
 
-/** A thread, and those of the signals that were looked for that it does not block. */
+/** A thread, and those of the searched signals that it does not block. */
 typedef struct rlc_thread_mask {
     int32_t thread_id;
     rlc_signals unblocked;
@@ -96,7 +96,7 @@ typedef struct rlc_thread_mask {
  * Searches for a thread of this process that does not block one of the signals: the kernel may deliver the signal to
  * that thread instead of the descriptor. Other threads may change their masks at any time.
  *
- * @param signals    The signals to look for.
+ * @param signals    The signals to search for.
  * @param ret_thread The first such thread. Not written if there is none.
  * @return True: there is one. False also if /proc cannot be read.
  *

@@ -115,7 +115,7 @@ typedef struct rlk_loop_statistics {
 } rlk_loop_statistics;
 
 /**
- * Tells a loop whether to count. At first it does not. Turning the counting on sets the figures to zero.
+ * Sets whether a loop counts. At first it does not. Turning the counting on sets the figures to zero.
  *
  * @param loop     The loop.
  * @param collects True: from now on.

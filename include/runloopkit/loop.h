@@ -42,7 +42,7 @@ RLK_API rlk_loop *rlk_loop_current(void);
 
 /**
  * Returns the main thread's loop. The loop ends with the main thread, whichever thread makes the first call. But if
- * another thread has loaded the library, by dlopen(3), it ends with the main thread only if the main thread has made
+ * another thread has loaded the library, by dlopen(3), the loop ends with the main thread only if that thread has made
  * such a call.
  *
  * @return The loop, never NULL. The process owns it.
@@ -75,8 +75,8 @@ RLK_API void rlk_loop_release(rlk_loop *loop);
 /**
  * Runs a mode [RLK-C-5]. A thread that sleeps in a run may be cancelled (pthread_cancel(3)): the run and those around
  * it do not return, and the loop ends with the thread, as always [RLK-C-21]. The cancellation takes effect at once in
- * an idle loop, and after at most 20 ms of sleep in a loop that was busy; if each sleep is shorter, in one sleep of 64.
- * A signal handler that interrupts such a sleep can be cancelled too, as in the waits of the C library.
+ * an idle loop, and after at most 20 ms of sleep in a loop that was busy. If each sleep is shorter, it takes effect in
+ * one sleep of 64. A signal handler that interrupts such a sleep can be cancelled too, as in waits of the C library.
  *
  * @param loop                       The loop, which the calling thread owns.
  * @param mode                       The mode; not RLK_MODE_COMMON, which is finished at once.
@@ -126,7 +126,7 @@ RLK_API int rlk_loop_wake_up(rlk_loop *loop);
 
 /**
  * Sets whether the common modes of the main loop serve the process's main dispatch queue. At first they do, and the
- * queue counts as a member of them: a run of the main loop in a common mode, such as the default mode, never returns
+ * queue counts as a member of them. So a run of the main loop in a common mode, such as the default mode, never returns
  * RLK_RUN_FINISHED, and rlk_loop_is_empty returns 0. That holds whether or not the process contains libdispatch.
  * rlk_loop_stop and a deadline end such a run. With false, a common mode may be empty as on other threads, and the
  * functions in the queue wait [RLK-C-18].
@@ -200,7 +200,7 @@ typedef void (*rlk_mode_fn)(const char *mode, void *context);
 
 /**
  * Calls a function, in no order, for each mode that the loop has: the default mode, each to which an item or work was
- * added, and each that a host has asked for. A mode that was only run is none of them.
+ * added, and each that a host has asked for. Running a mode does not make it one of them.
  *
  * @param loop    The loop.
  * @param visit   Called before this call returns.

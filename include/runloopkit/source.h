@@ -138,9 +138,9 @@ typedef struct rlk_signal_options {
 
 /**
  * Creates a source of signals. The call blocks the signals in the calling thread, and so in the threads that it starts
- * afterwards, but in no other thread: block them in main with rlk_signals_block before the first thread starts. When
- * the last source for a signal is invalidated or destroyed, in a thread in which a source has blocked the signal, that
- * thread discards what is pending of the signal, and unblocks it.
+ * afterwards, but in no other thread. So block them in main with rlk_signals_block before the first thread starts. The
+ * thread that invalidates or destroys the last source for a signal discards the signal if it is pending, and unblocks
+ * it, if a source has blocked the signal in that thread.
  *
  * @param options    Read during the call.
  * @param ret_source The source, which the caller owns: rlk_item_release.
