@@ -5,8 +5,8 @@
  * Only one loop of a process can have the guest. A loop of the Swift module on the main thread serves the queue without
  * it.
  *
- * A function of the queue may run the rlc_loop, or its host. Functions that are queued meanwhile wait until it has
- * returned, and end no sleep. The header needs no header of libdispatch.
+ * A function of the queue may run the rlc_loop, or its host. Functions that are queued during that run wait until the
+ * function has returned, and end no sleep. The header needs no header of libdispatch.
  */
 #ifndef CRUNLOOP_ADAPTERS_DISPATCH_GUEST_H
 #define CRUNLOOP_ADAPTERS_DISPATCH_GUEST_H
@@ -22,17 +22,14 @@ RLC_BEGIN_DECLS
  * Runs the functions that are queued at the time of the call. It is the callout of the watch. If epoll has refused the
  * handle, at first or after a run inside this callout, the next pass tries again, unless the handle was closed.
  *
- * @param loop    The loop.
- * @param watch   The watch of the queue's handle.
  * @param ready   RLC_READABLE; RLC_ERROR: epoll does not watch it.
- * @param context NULL.
  *
  * Thread: [loop], which is the main thread.
  */
 static inline void rlc_dispatch_guest_serve(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
     (void)loop, (void)context;
     if ((ready & RLC_ERROR) != 0 && fcntl(rlc_main_queue_fd(), F_GETFD) >= 0)
-        (void)rlc_watch_set_interest(watch, RLC_READABLE); /* 0: it is a live watch */
+        (void)rlc_watch_set_interest(watch, RLC_READABLE); /* cannot fail: the watch exists */
     if (rlc_main_queue_take(NULL))
         rlc_main_queue_drain();
 }

@@ -1,10 +1,10 @@
 /**
  * <crunloop/adapters/epoll.h>: an rlc_loop inside a program that waits by epoll(7).
  *
- * The program calls rlc_epoll_wait in place of epoll_wait(2), which returns the program's own events and makes the
- * loop's callouts. The adapter registers the descriptor one-shot, and arms it again before the next sleep. So epoll
- * reports it while it is readable, and a program that waits by epoll_wait(2) for a while gets one event of the loop and
- * does not spin. Such a program must hand the result of epoll_wait(2) to rlc_epoll_take, or the loop stays disarmed.
+ * The program calls rlc_epoll_wait in place of epoll_wait(2). The call returns the program's own events, and makes the
+ * loop's callouts. The adapter registers the descriptor one-shot, and arms it again before the next sleep. So a program
+ * that calls epoll_wait(2) itself for a while gets one event of the loop, and does not spin. Such a program must pass
+ * the result of epoll_wait(2) to rlc_epoll_take, or the loop stays disarmed.
  */
 #ifndef CRUNLOOP_ADAPTERS_EPOLL_H
 #define CRUNLOOP_ADAPTERS_EPOLL_H
@@ -24,7 +24,6 @@ typedef struct rlc_epoll_host {
 /**
  * Arms the descriptor.
  *
- * @param host      The loop in its set.
  * @param operation EPOLL_CTL_MOD, which adds a descriptor that the set has lost, or EPOLL_CTL_ADD.
  * @return 0; -errno of epoll_ctl(2).
  *

@@ -22,13 +22,7 @@ typedef struct rlc_ev_host {
     ev_idle idle; /**< While it is active, libev does not sleep. */
 } rlc_ev_host;
 
-/**
- * Makes one pass.
- *
- * @param host The host.
- *
- * Thread: [loop].
- */
+/** Makes one pass. Thread: [loop]. */
 static inline void rlc_ev_dispatch(rlc_ev_host *host) {
     if (rlc_hosted_dispatch(&host->hosted))
         free(host);
@@ -37,11 +31,6 @@ static inline void rlc_ev_dispatch(rlc_ev_host *host) {
 /**
  * The callback of the descriptor. Makes one pass; if there is work, the callback of `check` makes the pass of this
  * iteration.
- *
- * @param ev     libev's loop.
- * @param io     The watcher.
- * @param events EV_READ.
- *
  * Thread: [loop].
  */
 static inline void rlc_ev_readable(struct ev_loop *ev, ev_io *io, int events) {
@@ -51,15 +40,7 @@ static inline void rlc_ev_readable(struct ev_loop *ev, ev_io *io, int events) {
         rlc_ev_dispatch(host);
 }
 
-/**
- * The callback of `check`.
- *
- * @param ev     libev's loop.
- * @param check  The watcher.
- * @param events EV_CHECK.
- *
- * Thread: [loop].
- */
+/** The callback of `check`. Makes the pass of this iteration if there is work. Thread: [loop]. */
 static inline void rlc_ev_check(struct ev_loop *ev, ev_check *check, int events) {
     (void)ev, (void)events;
     rlc_ev_host *host = (rlc_ev_host *)check->data;
@@ -69,28 +50,12 @@ static inline void rlc_ev_check(struct ev_loop *ev, ev_check *check, int events)
     rlc_ev_dispatch(host);
 }
 
-/**
- * The callback of `idle`. Does nothing: an active watcher suffices.
- *
- * @param ev     libev's loop.
- * @param idle   The watcher.
- * @param events EV_IDLE.
- *
- * Thread: [loop].
- */
+/** The callback of `idle`. Does nothing: an active watcher suffices. Thread: [loop]. */
 static inline void rlc_ev_idle(struct ev_loop *ev, ev_idle *idle, int events) {
     (void)ev, (void)idle, (void)events;
 }
 
-/**
- * The callback of `prepare`.
- *
- * @param ev      libev's loop.
- * @param prepare The watcher.
- * @param events  EV_PREPARE.
- *
- * Thread: [loop].
- */
+/** The callback of `prepare`. Prepares the loop for libev's sleep. Thread: [loop]. */
 static inline void rlc_ev_prepare(struct ev_loop *ev, ev_prepare *prepare, int events) {
     (void)events;
     rlc_ev_host *host = (rlc_ev_host *)prepare->data;
@@ -138,8 +103,8 @@ static inline int rlc_ev_attach(rlc_loop *loop, struct ev_loop *ev, rlc_ev_host 
     ev_prepare_start(ev, &host->prepare);
     ev_check_start(ev, &host->check);
     /*
-     * If a callback of the present iteration attaches the loop, this iteration may have made its preparations. This
-     * ends its sleep, and the next iteration prepares the loop.
+     * If a callback attaches the loop, the present iteration may be past its preparations. The active idle watcher
+     * keeps it from sleeping, and the next iteration prepares the loop.
      */
     ev_idle_start(ev, &host->idle);
     *ret_host = host;

@@ -5,9 +5,10 @@
  * hook may not, since GLib refuses to iterate inside of its own preparation. Nor may an exception or longjmp(3) leave
  * such a callout: GLib would refuse from then on.
  *
- * If an exception or longjmp(3) leaves a dispatch, GLib keeps its list, and later takes it for the list of the dispatch
- * around it: there it ends the process. The adapter empties the list if the outer dispatch is its own. A callback of
- * the program that catches such an exception must call g_main_context_prepare before it returns.
+ * If an exception or longjmp(3) leaves a dispatch, GLib keeps the list of that dispatch. The dispatch around it would
+ * use that list in place of its own, and GLib would end the process. The adapter empties the list if the outer dispatch
+ * is its own. A callback of the program that catches such an exception must call g_main_context_prepare before it
+ * returns.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_H
 #define CRUNLOOP_ADAPTERS_GLIB_H
@@ -25,15 +26,7 @@ typedef struct rlc_glib_source {
     bool is_preparing; /**< GLib prepares it now, and cannot be iterated. */
 } rlc_glib_source;
 
-/**
- * GSourceFuncs.prepare.
- *
- * @param source         The source.
- * @param ret_timeout_ms Receives -1: no limit.
- * @return TRUE: there is work.
- *
- * Thread: [loop].
- */
+/** GSourceFuncs.prepare: prepares the loop. TRUE: there is work, or the loop has failed. Thread: [loop]. */
 static inline gboolean rlc_glib_prepare(GSource *source, gint *ret_timeout_ms) {
     *ret_timeout_ms = -1;
     rlc_glib_source *own = (rlc_glib_source *)source;
@@ -44,24 +37,14 @@ static inline gboolean rlc_glib_prepare(GSource *source, gint *ret_timeout_ms) {
     return has_work || own->hosted.status < 0;
 }
 
-/**
- * GSourceFuncs.check.
- *
- * @param source The source.
- * @return TRUE: the descriptor is readable, or there is work.
- *
- * Thread: [loop].
- */
+/** GSourceFuncs.check. TRUE: the descriptor is readable, or there is work. Thread: [loop]. */
 static inline gboolean rlc_glib_check(GSource *source) {
     rlc_glib_source *own = (rlc_glib_source *)source;
     return own->hosted.has_work || g_source_query_unix_fd(source, own->descriptor) != 0;
 }
 
 /**
- * Empties the list of sources that GLib dispatches. The next iteration finds these sources ready again.
- *
- * @param context The context, which is in a dispatch.
- *
+ * Empties the list of sources that the context is dispatching. The next iteration finds these sources ready again.
  * Thread: [loop].
  */
 static inline void rlc_glib_forget_dispatches(GMainContext *context) {
@@ -69,16 +52,7 @@ static inline void rlc_glib_forget_dispatches(GMainContext *context) {
     (void)g_main_context_prepare(context, &priority);
 }
 
-/**
- * GSourceFuncs.dispatch. One pass.
- *
- * @param source   The source.
- * @param callback Not used.
- * @param data     Not used.
- * @return G_SOURCE_REMOVE if the loop has failed.
- *
- * Thread: [loop].
- */
+/** GSourceFuncs.dispatch: makes one pass. G_SOURCE_REMOVE if the loop has failed. Thread: [loop]. */
 static inline gboolean rlc_glib_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
     (void)callback, (void)data;
     rlc_hosted *hosted = &((rlc_glib_source *)source)->hosted;

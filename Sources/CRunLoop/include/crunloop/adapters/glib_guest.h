@@ -5,9 +5,9 @@
  * The guest has GLib's descriptors in an epoll set of its own (glib_guest_set.h), and one timer of the loop for GLib's
  * timeouts, which are in milliseconds.
  *
- * While the guest is attached, it owns the context for its thread, as a running GMainLoop does: a source that another
- * thread attaches wakes the loop, and no other thread can iterate the context. A callout of a source may run the
- * rlc_loop or a GMainLoop of the context; both serve the sources that may recurse. The GMainLoop does not serve the
+ * While the guest is attached, it owns the context for its thread, as a running GMainLoop does. So a source that
+ * another thread attaches wakes the loop, and no other thread can iterate the context. A callout of a source may run
+ * the rlc_loop or a GMainLoop of the context. Both serve the sources that may recurse; the GMainLoop does not serve the
  * rlc_loop.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_GUEST_H
@@ -21,12 +21,6 @@ RLC_BEGIN_DECLS
 
 /**
  * Notes that a timeout has ended. It is the timer callout; the check that follows serves the source.
- *
- * @param loop        The loop.
- * @param timer       The timer.
- * @param deadline_ns Its date.
- * @param context     The guest.
- *
  * Thread: [loop].
  */
 static inline void rlc_glib_guest_note_timeout(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
@@ -38,7 +32,6 @@ static inline void rlc_glib_guest_note_timeout(rlc_loop *loop, rlc_timer *timer,
  * Arms the timer for GLib's timeout. A date that is less than a millisecond, GLib's unit, from the armed date changes
  * nothing, so that the loop does not set the timerfd before each sleep.
  *
- * @param guest      The guest.
  * @param timeout_ms Milliseconds; 0: there is work; -1: none.
  *
  * Thread: [loop].
@@ -57,15 +50,7 @@ static inline void rlc_glib_guest_set_timeout(rlc_glib_guest *guest, gint timeou
     (void)rlc_timer_arm(guest->timer, wake_at_ns, 0, 0);
 }
 
-/**
- * GSourceFuncs.prepare of the counter: counts an iteration, which begins.
- *
- * @param source     The counter.
- * @param timeout_ms Receives -1: the counter ends no sleep.
- * @return FALSE: it is never ready.
- *
- * Thread: [loop].
- */
+/** GSourceFuncs.prepare of the counter, which is never ready: counts the iteration that begins. Thread: [loop]. */
 static inline gboolean rlc_glib_guest_count(GSource *source, gint *timeout_ms) {
     uint64_t **iterations = (uint64_t **)(void *)(source + 1);
     *timeout_ms = -1;
@@ -73,16 +58,7 @@ static inline gboolean rlc_glib_guest_count(GSource *source, gint *timeout_ms) {
     return FALSE;
 }
 
-/**
- * GSourceFuncs.dispatch of the counter, which is never ready.
- *
- * @param source   The counter.
- * @param callback Not used.
- * @param data     Not used.
- * @return G_SOURCE_CONTINUE.
- *
- * Thread: [loop].
- */
+/** GSourceFuncs.dispatch of the counter, which is never ready. Thread: [loop]. */
 static inline gboolean rlc_glib_guest_never(GSource *source, GSourceFunc callback, gpointer data) {
     (void)source, (void)callback, (void)data;
     return G_SOURCE_CONTINUE;
@@ -90,9 +66,6 @@ static inline gboolean rlc_glib_guest_never(GSource *source, GSourceFunc callbac
 
 /**
  * Attaches the counter before all other sources, so that GLib prepares it even if one of these is ready.
- *
- * @param guest The guest.
- *
  * Thread: [loop].
  */
 static inline void rlc_glib_guest_add_counter(rlc_glib_guest *guest) {
@@ -103,15 +76,7 @@ static inline void rlc_glib_guest_add_counter(rlc_glib_guest *guest) {
     (void)g_source_attach(guest->counter, guest->context);
 }
 
-/**
- * Makes room for the descriptors of the context.
- *
- * @param guest The guest.
- * @param count How many there are.
- * @return 0; -ENOMEM.
- *
- * Thread: [loop].
- */
+/** Makes room for `count` descriptors. 0 or -ENOMEM. Thread: [loop]. */
 static inline int rlc_glib_guest_reserve(rlc_glib_guest *guest, gint count) {
     if (count <= guest->room)
         return 0;
@@ -129,13 +94,7 @@ static inline int rlc_glib_guest_reserve(rlc_glib_guest *guest, gint count) {
 
 /* ---- its end ---- */
 
-/**
- * Takes a guest out of its loop.
- *
- * @param guest The guest; no effect if it is out of the loop already.
- *
- * Thread: [loop].  Cost: two system calls.
- */
+/** Takes a guest out of its loop, unless it is out already. Thread: [loop].  Cost: two system calls. */
 static inline void rlc_glib_guest_leave_loop(rlc_glib_guest *guest) {
     rlc_hook_remove(guest->hook);
     rlc_watch_remove(guest->watch);
@@ -153,13 +112,7 @@ static inline void rlc_glib_guest_leave_loop(rlc_glib_guest *guest) {
     guest->counter = NULL;
 }
 
-/**
- * Frees a guest, and releases its context.
- *
- * @param guest The guest, which is out of its loop; none of its calls is on the stack.
- *
- * Thread: [loop].
- */
+/** Frees a guest that is out of its loop, with no call of it on the stack, and releases its context. Thread: [loop]. */
 static inline void rlc_glib_guest_free(rlc_glib_guest *guest) {
     g_main_context_release(guest->context);
     g_main_context_unref(guest->context);
@@ -168,14 +121,7 @@ static inline void rlc_glib_guest_free(rlc_glib_guest *guest) {
     free(guest);
 }
 
-/**
- * Ends a call of the hook, which may have detached the guest, or failed.
- *
- * @param guest The guest.
- * @param mark  As for rlc_stack_begin_call.
- *
- * Thread: [loop].
- */
+/** Ends a call of the hook, which may have detached the guest, or failed. Thread: [loop]. */
 static inline void rlc_glib_guest_end_call(rlc_glib_guest *guest, volatile uintptr_t *mark) {
     rlc_stack_end_call(&guest->calls, mark);
     if (guest->is_detached && rlc_stack_is_left(guest->calls, RLC_STACK_HERE))
@@ -186,15 +132,7 @@ static inline void rlc_glib_guest_end_call(rlc_glib_guest *guest, volatile uintp
 
 /* ---- around the poll ---- */
 
-/**
- * Queries the descriptors that GLib waits for, and its timeout.
- *
- * @param guest      The guest.
- * @param timeout_ms Receives the milliseconds; -1: no limit.
- * @return 0; -ENOMEM.
- *
- * Thread: [loop].
- */
+/** Queries the descriptors that GLib waits for, and its timeout; -1: no limit. 0 or -ENOMEM. Thread: [loop]. */
 static inline int rlc_glib_guest_query(rlc_glib_guest *guest, gint *timeout_ms) {
     for (;;) {
         gint count = g_main_context_query(guest->context, guest->priority, timeout_ms, guest->polls, guest->room);
@@ -210,11 +148,6 @@ static inline int rlc_glib_guest_query(rlc_glib_guest *guest, gint *timeout_ms) 
 
 /**
  * Makes the loop wait for what GLib waits for. It is the prepare callout of the hook.
- *
- * @param loop    The loop.
- * @param hook    The hook.
- * @param context The guest.
- *
  * Thread: [loop].  Cost: one system call for each descriptor of the context.
  */
 static inline RLC_HOLDS_MARK void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *context) {
@@ -237,11 +170,6 @@ static inline RLC_HOLDS_MARK void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hoo
 /**
  * Dispatches the ready sources. It is the check callout of the hook. If a callout of the pass has iterated the context,
  * the result of the query is out of date, and the next pass queries again.
- *
- * @param loop    The loop.
- * @param hook    The hook.
- * @param context The guest.
- *
  * Thread: [loop].  Re-entry: GLib's sources may run the loop, or detach the guest.
  */
 static inline RLC_HOLDS_MARK void rlc_glib_guest_check(rlc_loop *loop, rlc_hook *hook, void *context) {
@@ -262,11 +190,7 @@ static inline RLC_HOLDS_MARK void rlc_glib_guest_check(rlc_loop *loop, rlc_hook 
 /* ---- attaching ---- */
 
 /**
- * Makes all that a guest needs in its loop.
- *
- * @param guest The guest, with its loop and context.
- * @return 0; -errno: then rlc_glib_guest_leave_loop removes what was made.
- *
+ * Makes all that a guest needs in its loop. 0 or -errno: then rlc_glib_guest_leave_loop removes what was made.
  * Thread: [loop].
  */
 static inline int rlc_glib_guest_enter_loop(rlc_glib_guest *guest) {
@@ -328,8 +252,8 @@ static inline int rlc_glib_guest_status(const rlc_glib_guest *guest) {
 }
 
 /**
- * Takes a context out of its loop. Its sources do not change. Afterwards any thread may iterate it; if a callout of one
- * of its sources makes the call, after that callout.
+ * Takes a context out of its loop. Its sources do not change. Any thread may iterate it afterwards; if a callout of one
+ * of its sources makes the call, only after that callout.
  *
  * @param guest The guest; NULL is allowed. The pointer is invalid afterwards.
  *

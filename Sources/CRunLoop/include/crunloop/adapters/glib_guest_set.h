@@ -44,11 +44,8 @@ typedef struct rlc_glib_guest {
 /**
  * Notes that a descriptor is ready. It is the callout of the set's watch.
  *
- * @param loop    The loop.
- * @param watch   The watch.
  * @param ready   RLC_READABLE; RLC_ERROR: epoll does not watch the set. Then the guest polls in this pass, and the next
  *                pass tries again.
- * @param context The guest.
  *
  * Thread: [loop].
  */
@@ -66,7 +63,6 @@ static inline void rlc_glib_guest_note_ready(rlc_loop *loop, rlc_watch *watch, u
 /**
  * Makes a new set, without members.
  *
- * @param guest The guest.
  * @return 0; -errno of epoll_create1(2) or rlc_loop_add_watch: then there is no set.
  *
  * Thread: [loop].  Cost: two system calls, and those of the watch.
@@ -88,7 +84,6 @@ static inline int rlc_glib_guest_open_set(rlc_glib_guest *guest) {
  * Puts a descriptor into the set, or makes sure that it still is in the set. It is not if it was closed since, even if
  * its number belongs to another file by now.
  *
- * @param guest     The guest.
  * @param entry     The descriptor and its events, as GLib waits for them.
  * @param is_member True if it was put in before.
  * @return 0, also for a descriptor that epoll refuses; -ENOMEM or -ENOSPC.
@@ -143,9 +138,6 @@ static inline int rlc_glib_guest_update_set(rlc_glib_guest *guest) {
 /**
  * Finds out which descriptors are ready. If the set is readable but no descriptor is ready, one was closed while a
  * duplicate of it stayed open. Then the function makes a new set, because this one would be readable for ever.
- *
- * @param guest The guest.
- *
  * Thread: [loop].  Cost: one system call, if a descriptor is ready.
  */
 static inline void rlc_glib_guest_poll(rlc_glib_guest *guest) {

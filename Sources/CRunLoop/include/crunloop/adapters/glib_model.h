@@ -39,13 +39,7 @@ typedef struct rlc_glib_model {
     bool is_detached;
 } rlc_glib_model;
 
-/**
- * Ends the source of the last sleep.
- *
- * @param own The sleep of the runs.
- *
- * Thread: [loop].
- */
+/** Ends the source of the last sleep. Thread: [loop]. */
 static inline void rlc_glib_model_drop_end(rlc_glib_model *own) {
     if (own->end == NULL)
         return;
@@ -54,13 +48,7 @@ static inline void rlc_glib_model_drop_end(rlc_glib_model *own) {
     own->end = NULL;
 }
 
-/**
- * Frees the structure if it is detached, unless a sleep of it is on the stack.
- *
- * @param own The sleep of the runs.
- *
- * Thread: [loop].
- */
+/** Frees the structure if it is detached, unless a sleep of it is on the stack. Thread: [loop]. */
 static inline void rlc_glib_model_free_if_over(rlc_glib_model *own) {
     if (!own->is_detached || !rlc_stack_is_left(own->calls, RLC_STACK_HERE))
         return;
@@ -72,9 +60,8 @@ static inline void rlc_glib_model_free_if_over(rlc_glib_model *own) {
 
 /**
  * Tells whether GLib iterates because a run of the rlk_loop sleeps. GLib prepares and serves the rlc_loop then only for
- * that sleep. False in a dialogue that a callback of that iteration opens, be it of GLib or of the rlc_loop.
+ * that sleep. False in a dialogue that such an iteration opens in a callback of GLib or of the rlc_loop.
  *
- * @param context The sleep of the runs.
  * @return True: the guest leaves the rlk_loop alone.
  *
  * Thread: [loop].
@@ -92,9 +79,6 @@ static inline bool rlc_glib_model_is_asleep(void *context) {
 /**
  * GSourceFuncs.dispatch of the source that ends an iteration.
  *
- * @param source   The source.
- * @param callback Not used.
- * @param data     Not used.
  * @return G_SOURCE_CONTINUE if it has ended the iteration of its sleep. G_SOURCE_REMOVE if that sleep is over, or if a
  *         dialogue in a callback of that iteration has dispatched it.
  *
@@ -107,12 +91,8 @@ static inline gboolean rlc_glib_model_dispatch(GSource *source, GSourceFunc call
 }
 
 /**
- * Returns the source that ends a sleep: the source of the last sleep if it fits, else a new one.
- *
- * @param own        The sleep of the runs.
- * @param descriptor What ends it.
- * @return The source. Never NULL: GLib ends the process if there is no memory.
- *
+ * Returns the source that ends a sleep when `descriptor` is readable: the source of the last sleep if it fits, else a
+ * new one. Never NULL: GLib ends the process if there is no memory.
  * Thread: [loop].
  */
 static inline rlc_glib_model_end *rlc_glib_model_make_end(rlc_glib_model *own, int descriptor) {
@@ -134,7 +114,6 @@ static inline rlc_glib_model_end *rlc_glib_model_make_end(rlc_glib_model *own, i
  *
  * @param descriptor What ends it.
  * @param until_ns   When it ends.
- * @param context    The sleep of the runs.
  * @return False: GLib is not dispatching on this thread, or it is preparing and cannot be iterated.
  *
  * Thread: [loop].

@@ -11,8 +11,8 @@
  * nothing that the host shares with the parent.
  *
  * A C++ exception, another unwinding or longjmp(3) may leave a callout of the loop through the host, if the host's
- * library allows that. epoll, libev and SDL allow it, and so does GLib except in its preparation; libuv, sd-event and
- * Qt do not.
+ * library allows that. epoll, libev and SDL allow it. GLib allows it except in its preparation. libuv, sd-event and Qt
+ * do not allow it.
  *
  * If code of the host, such as another prepare callback, changes the loop between the adapter's preparation and the
  * host's sleep, the change takes effect after that sleep. To end the sleep, that code posts or calls rlc_loop_wake.
@@ -66,8 +66,8 @@ static inline bool rlc_hosted_is_over(const rlc_hosted *hosted) {
 }
 
 /**
- * Notes the result of the loop. If the loop has lost its epoll instance, it has a new one with the same number; if
- * another file has that number by now, the host cannot continue with the loop.
+ * Notes the result of the loop. If the loop has replaced a lost epoll instance by one with another number, because
+ * another file has the old number, the host cannot continue with the loop.
  *
  * @param hosted The loop in its host.
  * @param status From rlc_loop_prepare or rlc_loop_dispatch.

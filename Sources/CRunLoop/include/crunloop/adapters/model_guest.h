@@ -7,7 +7,7 @@
  * libraries.
  *
  * A callout of the rlk_loop may run the rlc_loop, or its host (a dialogue, a popup, a drag). The rlk_loop is served
- * there, to any depth; an item whose callout is on the stack is not called again. sd-event refuses to run inside of its
+ * there, to any depth. An item whose callout is on the stack is not called again. sd-event refuses to run inside of its
  * own callbacks (-EBUSY), and uv_run is not reentrant. A callout of the rlc_loop may run the rlk_loop. The
  * before-waiting observers are called while the host prepares: they cannot run GLib or libuv. If such an observer runs
  * the rlc_loop, work that the rlk_loop gets meanwhile ends no sleep, and waits until the observer has returned.
@@ -70,7 +70,6 @@ typedef struct rlc_model_guest {
 /**
  * Tells whether the host iterates for the sleep of a run of the rlk_loop, which serves only the run's mode.
  *
- * @param guest The guest.
  * @return True: the guest leaves the rlk_loop alone.
  *
  * Thread: [loop].
@@ -81,10 +80,6 @@ static inline bool rlc_model_guest_is_asleep(const rlc_model_guest *guest) {
 
 /**
  * Returns the bit of a level. Levels from 63 on share a bit: when the guest leaves, all waits end together.
- *
- * @param level The level.
- * @return The bit.
- *
  * Thread: [any].
  */
 static inline uint64_t rlc_model_guest_bit(unsigned level) {
@@ -92,12 +87,8 @@ static inline uint64_t rlc_model_guest_bit(unsigned level) {
 }
 
 /**
- * Begins a call of the rlk_loop. If no other call is on the stack, the left calls have ended, and so have their waits.
- *
- * @param guest The guest.
- * @param mark  As for rlc_stack_begin_call.
- * @param here  RLC_STACK_HERE.
- *
+ * Begins a call of the rlk_loop, as rlc_stack_begin_call does. If no other call is on the stack, the calls that were
+ * left have ended, and so have their waits.
  * Thread: [loop].
  */
 static inline void rlc_model_guest_begin_call(rlc_model_guest *guest, volatile uintptr_t *mark, uintptr_t here) {
@@ -109,13 +100,7 @@ static inline void rlc_model_guest_begin_call(rlc_model_guest *guest, volatile u
 
 /* ---- its end ---- */
 
-/**
- * Ends the waits of the rlk_loop for a guest. An observer may detach the guest.
- *
- * @param guest The guest.
- *
- * Thread: [loop].
- */
+/** Ends the waits of the rlk_loop for a guest. An observer may detach the guest. Thread: [loop]. */
 static inline RLC_HOLDS_MARK void rlc_model_guest_cancel(rlc_model_guest *guest) {
     volatile uintptr_t mark;
     rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
@@ -125,10 +110,7 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_cancel(rlc_model_guest *guest)
 }
 
 /**
- * Takes a guest out of its loop, and ends the waits of the rlk_loop for it.
- *
- * @param guest The guest; no effect if it is out of the loop already.
- *
+ * Takes a guest out of its loop, unless it is out already, and ends the waits of the rlk_loop for it.
  * Thread: [loop].  Cost: one system call.
  */
 static inline void rlc_model_guest_leave_loop(rlc_model_guest *guest) {
@@ -143,9 +125,6 @@ static inline void rlc_model_guest_leave_loop(rlc_model_guest *guest) {
 
 /**
  * Frees a guest if it is detached, unless a call of it is on the stack, or its node is in the loop's queue.
- *
- * @param guest The guest.
- *
  * Thread: [loop].
  */
 static inline void rlc_model_guest_free_if_over(rlc_model_guest *guest) {
@@ -159,7 +138,6 @@ static inline void rlc_model_guest_free_if_over(rlc_model_guest *guest) {
 /**
  * Ends a call of the rlk_loop, which may have detached the guest, or failed.
  *
- * @param guest  The guest.
  * @param mark   As for rlc_model_guest_begin_call.
  * @param status The result of the call. -EBUSY: an observer that another call notifies has made this one.
  *
@@ -176,13 +154,7 @@ static inline void rlc_model_guest_end_call(rlc_model_guest *guest, volatile uin
 
 /* ---- what the loop calls ---- */
 
-/**
- * Makes one pass of the rlk_loop, if it has work.
- *
- * @param guest The guest.
- *
- * Thread: [loop].
- */
+/** Makes one pass of the rlk_loop, if it has work. Thread: [loop]. */
 static inline RLC_HOLDS_MARK void rlc_model_guest_serve(rlc_model_guest *guest) {
     volatile uintptr_t mark;
     rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
@@ -205,10 +177,7 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_serve(rlc_model_guest *guest) 
  * Makes one pass of the rlk_loop, unless the node is queued, which then makes the pass. It is the callout of the watch.
  * If epoll has refused the descriptor, at first or after a run inside this callout, the next pass tries again.
  *
- * @param loop    The loop.
- * @param watch   The watch of the descriptor.
  * @param ready   RLC_READABLE; RLC_ERROR: epoll does not watch it.
- * @param context The guest.
  *
  * Thread: [loop].
  */
@@ -218,7 +187,7 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_readable(
     (void)loop;
     rlc_model_guest *guest = (rlc_model_guest *)context;
     if ((ready & RLC_ERROR) != 0)
-        (void)rlc_watch_set_interest(watch, guest->is_muted ? 0 : RLC_READABLE); /* 0: it is a live watch */
+        (void)rlc_watch_set_interest(watch, guest->is_muted ? 0 : RLC_READABLE); /* cannot fail: it exists */
     if (guest->is_queued)
         return;
     rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
@@ -230,14 +199,7 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_readable(
     rlc_model_guest_free_if_over(guest);
 }
 
-/**
- * Makes one pass of the rlk_loop. It is the callout of the node.
- *
- * @param node The guest's first member.
- * @param ran  False: the loop is being destroyed.
- *
- * Thread: [loop].
- */
+/** Makes one pass of the rlk_loop. It is the callout of the node. Thread: [loop]. */
 static inline void rlc_model_guest_work(rlc_post_node *node, bool ran) {
     rlc_model_guest *guest = (rlc_model_guest *)(void *)node;
     guest->is_queued = false;
@@ -252,7 +214,6 @@ static inline void rlc_model_guest_work(rlc_post_node *node, bool ran) {
  * Watches the descriptor, and watches it again if it belongs to another epoll instance by now. Inside the callout of
  * the watch it makes a new watch too, because the rlc_loop does not call the old one there.
  *
- * @param guest The guest.
  * @return 0; as rlk_loop_host_descriptor and rlc_loop_add_watch.
  *
  * Thread: [loop].
@@ -272,7 +233,6 @@ static inline int rlc_model_guest_watch(rlc_model_guest *guest) {
 /**
  * Suspends the watch of the rlk_loop's descriptor while an observer that the guest notifies runs the rlc_loop.
  *
- * @param guest The guest.
  * @param mutes True to suspend the watch, false to resume it.
  * @return 0; as rlc_watch_set_interest.
  *
@@ -285,15 +245,7 @@ static inline int rlc_model_guest_mute(rlc_model_guest *guest, bool mutes) {
     return rlc_watch_set_interest(guest->watch, mutes ? 0 : RLC_READABLE);
 }
 
-/**
- * Prepares the rlk_loop for the sleep. It is the prepare callout of the hook.
- *
- * @param loop    The loop.
- * @param hook    The hook.
- * @param context The guest.
- *
- * Thread: [loop].
- */
+/** Prepares the rlk_loop for the sleep. It is the prepare callout of the hook. Thread: [loop]. */
 static inline RLC_HOLDS_MARK void rlc_model_guest_prepare(rlc_loop *loop, rlc_hook *hook, void *context) {
     volatile uintptr_t mark;
     (void)hook;

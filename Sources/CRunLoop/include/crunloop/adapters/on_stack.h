@@ -1,12 +1,12 @@
 /**
  * <crunloop/adapters/on_stack.h>: tells whether calls of an adapter are on the stack. An adapter must know that when it
- * is detached. A counter of its calls does not suffice: a C++ exception, another unwinding or longjmp(3) out of a
- * callout may leave such a call, the adapter is not notified of that, and the counter would stay at 1 for ever.
+ * is detached. A counter of its calls does not suffice. A C++ exception, another unwinding or longjmp(3) out of a
+ * callout may leave such a call. The adapter is not notified of that, and the counter would stay at 1 for ever.
  *
  * So an adapter notes where its outermost call lies, by a mark in the frame of that call. The call was left if the code
  * that asks lies at its place or further up, or if it lies further down and other data has overwritten the mark. Places
  * that are more than 16 MiB apart lie on different stacks; such a call counts as running. If an adapter is detached
- * while a call counts as running that was left, its memory leaks.
+ * while a call that was left counts as running, the adapter's memory leaks.
  *
  * The adapter calls a function that holds a mark through a volatile pointer, so that the function has its own frame,
  * below its caller's.
@@ -30,7 +30,7 @@ RLC_BEGIN_DECLS
  * Tells whether a call was left.
  *
  * @param at   Where its mark lies, which holds this address; 0: there is none.
- * @param here RLC_STACK_HERE, in code that the call has not called, or further down.
+ * @param here RLC_STACK_HERE in the function that asks.
  * @return True: the call is not on the stack.
  *
  * Thread: [loop].  Cost: a load. AddressSanitizer must not see it, because that memory may hold anything by now.

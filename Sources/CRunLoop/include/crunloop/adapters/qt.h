@@ -23,13 +23,7 @@ struct rlc_qt_host {
     bool has_passed;           /**< The event has made the pass of this iteration: one activation is left out. */
 };
 
-/**
- * One pass.
- *
- * @param host The host.
- *
- * Thread: [loop].
- */
+/** Makes one pass. Thread: [loop]. */
 static inline void rlc_qt_dispatch(rlc_qt_host *host) {
     if (rlc_hosted_dispatch(&host->hosted))
         delete host;
@@ -37,9 +31,6 @@ static inline void rlc_qt_dispatch(rlc_qt_host *host) {
 
 /**
  * Makes the pass that was posted as an event. On GLib, Qt may also activate the notifier in the same iteration.
- *
- * @param host The host.
- *
  * Thread: [loop].
  */
 static inline void rlc_qt_dispatch_event(rlc_qt_host *host) {
@@ -53,9 +44,6 @@ static inline void rlc_qt_dispatch_event(rlc_qt_host *host) {
 /**
  * Makes one pass because the descriptor is readable, unless the event of this iteration has made the pass, or will. It
  * leaves out only one activation: other code than Qt may iterate Qt's GMainContext, and Qt does not report that.
- *
- * @param host The host.
- *
  * Thread: [loop].
  */
 static inline void rlc_qt_activated(rlc_qt_host *host) {
@@ -67,9 +55,6 @@ static inline void rlc_qt_activated(rlc_qt_host *host) {
 
 /**
  * Called before Qt sleeps, and when it is awake again: posts an event if there is work, which ends the sleep.
- *
- * @param host The host.
- *
  * Thread: [loop].
  */
 static inline void rlc_qt_prepare(rlc_qt_host *host) {

@@ -22,35 +22,22 @@ typedef struct rlc_sd_event_host {
     sd_event_source *due; /**< A timer of the year 1970, enabled when there is work: sd-event does not sleep then. */
 } rlc_sd_event_host;
 
-/**
- * Frees the sources and the host.
- *
- * @param host The host.
- *
- * Thread: [loop].
- */
+/** Frees the sources and the host. Thread: [loop]. */
 static inline void rlc_sd_event_free(rlc_sd_event_host *host) {
     (void)sd_event_source_unref(host->io);
     (void)sd_event_source_unref(host->due);
     free(host);
 }
 
-/**
- * Switches the sources off.
- *
- * @param host The host.
- *
- * Thread: [loop].
- */
+/** Switches the sources off. Thread: [loop]. */
 static inline void rlc_sd_event_silence(rlc_sd_event_host *host) {
     (void)sd_event_source_set_enabled(host->io, SD_EVENT_OFF);
     (void)sd_event_source_set_enabled(host->due, SD_EVENT_OFF);
 }
 
 /**
- * One pass.
+ * Makes one pass.
  *
- * @param host The host.
  * @return 0. Never an error: sd-event would switch the source off without a report.
  *
  * Thread: [loop].
@@ -61,46 +48,19 @@ static inline int rlc_sd_event_dispatch(rlc_sd_event_host *host) {
     return 0;
 }
 
-/**
- * sd_event_io_handler_t.
- *
- * @param source  The source.
- * @param fd      The loop's descriptor.
- * @param events  EPOLLIN.
- * @param context The host.
- * @return 0. Cannot fail.
- *
- * Thread: [loop].
- */
+/** The handler of the descriptor. Thread: [loop]. */
 static inline int rlc_sd_event_readable(sd_event_source *source, int fd, uint32_t events, void *context) {
     (void)source, (void)fd, (void)events;
     return rlc_sd_event_dispatch((rlc_sd_event_host *)context);
 }
 
-/**
- * sd_event_time_handler_t.
- *
- * @param source  The source.
- * @param date_us Its date.
- * @param context The host.
- * @return 0. Cannot fail.
- *
- * Thread: [loop].
- */
+/** The handler of `due`. Thread: [loop]. */
 static inline int rlc_sd_event_work(sd_event_source *source, uint64_t date_us, void *context) {
     (void)source, (void)date_us;
     return rlc_sd_event_dispatch((rlc_sd_event_host *)context);
 }
 
-/**
- * sd_event_handler_t before a sleep.
- *
- * @param source  The source of the descriptor.
- * @param context The host.
- * @return 0. Cannot fail.
- *
- * Thread: [loop].
- */
+/** Prepares the loop. sd-event calls it before each sleep. Thread: [loop]. */
 static inline int rlc_sd_event_prepare(sd_event_source *source, void *context) {
     rlc_sd_event_host *host = (rlc_sd_event_host *)context;
     bool has_work = rlc_hosted_prepare(&host->hosted);

@@ -30,13 +30,7 @@ typedef struct rlc_sdl_host {
     bool is_armed; /**< The thread waits for the descriptor, or its event is in SDL's queue. */
 } rlc_sdl_host;
 
-/**
- * Wakes the thread.
- *
- * @param host The host.
- *
- * Thread: [loop].  Cost: one system call.
- */
+/** Wakes the thread. Thread: [loop].  Cost: one system call. */
 static inline void rlc_sdl_control(rlc_sdl_host *host) {
     const uint64_t one = 1;
     ssize_t written = write(host->control_fd, &one, sizeof one);
@@ -45,10 +39,6 @@ static inline void rlc_sdl_control(rlc_sdl_host *host) {
 
 /**
  * The function of the thread: each time that it is armed, waits for the descriptor once and pushes the event.
- *
- * @param context The host.
- * @return 0. Cannot fail.
- *
  * Thread: [any]: the adapter's own.
  */
 static inline int rlc_sdl_watch(void *context) {
@@ -68,7 +58,7 @@ static inline int rlc_sdl_watch(void *context) {
             SDL_Event event;
             SDL_zero(event);
             event.type = host->event_type;
-            SDL_AtomicSet(&host->pushed, armed); /* before the push, so that a lost event is noticed, if too early */
+            SDL_AtomicSet(&host->pushed, armed); /* before the push, or the loss of the event could be missed */
             while (SDL_PushEvent(&event) < 0 && SDL_AtomicGet(&host->is_ending) == 0)
                 SDL_Delay(1); /* SDL's queue is full */
             count = 1;
@@ -77,13 +67,7 @@ static inline int rlc_sdl_watch(void *context) {
     return 0;
 }
 
-/**
- * Lets the thread wait for the descriptor.
- *
- * @param host The host.
- *
- * Thread: [loop].  Cost: one system call.
- */
+/** Lets the thread wait for the descriptor. Thread: [loop].  Cost: one system call. */
 static inline void rlc_sdl_arm(rlc_sdl_host *host) {
     host->is_armed = true;
     (void)SDL_AtomicAdd(&host->armed, 1);
@@ -93,7 +77,6 @@ static inline void rlc_sdl_arm(rlc_sdl_host *host) {
 /**
  * Tells whether the thread has pushed its event and other code has taken it.
  *
- * @param host The host.
  * @return True: the loop may have work.
  *
  * Thread: [loop].
@@ -199,7 +182,7 @@ static inline int rlc_sdl_wait(rlc_sdl_host *host, SDL_Event *event, int timeout
  *
  * @param host The host; NULL is allowed. The pointer is invalid afterwards. A callout of the loop may make the call.
  *
- * Thread: [loop].  Blocks until the thread has ended, which is soon.
+ * Thread: [loop].  Blocks until the thread has ended.
  */
 static inline void rlc_sdl_detach(rlc_sdl_host *host) {
     if (host == NULL)

@@ -24,26 +24,14 @@ typedef struct rlc_uv_host {
     unsigned open; /**< Handles that libuv has not closed yet. */
 } rlc_uv_host;
 
-/**
- * uv_close_cb. The last call frees the host.
- *
- * @param handle A handle of the host.
- *
- * Thread: [loop].
- */
+/** Called when libuv has closed a handle. The last call frees the host. Thread: [loop]. */
 static inline void rlc_uv_closed(uv_handle_t *handle) {
     rlc_uv_host *host = (rlc_uv_host *)handle->data;
     if (--host->open == 0)
         free(host);
 }
 
-/**
- * Closes the handles.
- *
- * @param host The host.
- *
- * Thread: [loop].
- */
+/** Closes the handles. Thread: [loop]. */
 static inline void rlc_uv_close(rlc_uv_host *host) {
     uv_close((uv_handle_t *)&host->poll, rlc_uv_closed);
     uv_close((uv_handle_t *)&host->prepare, rlc_uv_closed);
@@ -51,38 +39,18 @@ static inline void rlc_uv_close(rlc_uv_host *host) {
     uv_close((uv_handle_t *)&host->idle, rlc_uv_closed);
 }
 
-/**
- * uv_poll_cb.
- *
- * @param poll   The handle.
- * @param status 0, or the error of libuv's poll.
- * @param events UV_READABLE.
- *
- * Thread: [loop].
- */
+/** The callback of `poll`. Thread: [loop]. */
 static inline void rlc_uv_readable(uv_poll_t *poll, int status, int events) {
     (void)status, (void)events;
     ((rlc_uv_host *)poll->data)->is_readable = true;
 }
 
-/**
- * uv_idle_cb. Does nothing: an active handle suffices.
- *
- * @param idle The handle.
- *
- * Thread: [loop].
- */
+/** The callback of `idle`. Does nothing: an active handle suffices. Thread: [loop]. */
 static inline void rlc_uv_idle(uv_idle_t *idle) {
     (void)idle;
 }
 
-/**
- * uv_prepare_cb.
- *
- * @param prepare The handle.
- *
- * Thread: [loop].
- */
+/** The callback of `prepare`. Prepares the loop for libuv's sleep. Thread: [loop]. */
 static inline void rlc_uv_prepare(uv_prepare_t *prepare) {
     rlc_uv_host *host = (rlc_uv_host *)prepare->data;
     bool has_work = rlc_hosted_prepare(&host->hosted);
@@ -101,13 +69,7 @@ static inline void rlc_uv_prepare(uv_prepare_t *prepare) {
     }
 }
 
-/**
- * uv_check_cb. Makes at most one pass.
- *
- * @param check The handle.
- *
- * Thread: [loop].
- */
+/** The callback of `check`. Makes the pass of this iteration if there is work. Thread: [loop]. */
 static inline void rlc_uv_check(uv_check_t *check) {
     rlc_uv_host *host = (rlc_uv_host *)check->data;
     bool is_due = host->is_readable || host->hosted.has_work;
