@@ -63,7 +63,7 @@ static void refuse_posts(rlc_loop *loop) {
     rlc_post_node *node = rlc_loop_take_deferred(loop, rlc_post_queue_close(&loop->posts)), *next;
     loop->deferred_end = NULL;
     atomic_store_explicit(&loop->plain_generation, UINT32_MAX, memory_order_relaxed);
-    loop->at = (uintptr_t)loop;                                      /* a post_fn may remove watches and timers */
+    loop->at = (uintptr_t)loop;                                      /* so that a post_fn may remove timers */
     for (; node != NULL && !rlc_loop_is_forked(loop); node = next) { /* only the parent of a fork calls them */
         next = node->next;
         node->post_fn(node, false);

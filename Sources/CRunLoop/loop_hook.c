@@ -11,7 +11,7 @@ struct rlc_hook {
     rlc_check_fn check_fn;
     void *context;
     bool is_prepared; /**< The pass will call its check. */
-    bool is_removed;  /**< Kept because a walk may still reach it. */
+    bool is_removed;  /**< Its memory is kept, because a walk may still reach it. */
     TAILQ_ENTRY(rlc_hook) link;
 };
 
@@ -126,8 +126,8 @@ static bool are_prepared(const rlc_loop *loop, const rlc_hook *last) {
 }
 
 /**
- * A run inside of a prepare callout checks the hooks that were prepared before it. Their preparation may be out of
- * date, so they are prepared once more.
+ * Prepares all hooks. If a run inside of a prepare callout has checked some of them, prepares these once more. Returns
+ * whether all are prepared, or -ECHILD.
  */
 static int prepare_all(rlc_loop *loop) {
     rlc_hook *last = TAILQ_LAST(&loop->hooks, rlc_hooks);

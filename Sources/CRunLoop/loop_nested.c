@@ -1,8 +1,7 @@
 /*
  * Nested runs, and runs that were left by a C++ exception, another unwinding or longjmp(3) out of a callout. The loop
- * is not notified of that. It notices it when the next run begins at the same place on the stack, or further up; or
- * further down, if other data has overwritten the run's mark; or when an outer run continues and finds runs inside of
- * itself.
+ * is not notified of that. It finds out when an outer run continues, or when a run begins at the same place on the
+ * stack or further up. A run that begins further down finds out if other data has overwritten the left run's mark.
  */
 #include "loop_internal.h"
 #include "memory.h"

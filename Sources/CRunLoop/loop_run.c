@@ -13,7 +13,7 @@
  */
 enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000, FAR_NS = 100 * 1000 * 1000 };
 
-/* If each post takes less, BLIND_SKIPS_MAX posts together take less than SKIPPING_NS_MAX. */
+/* If each post takes less than this, BLIND_SKIPS_MAX posts together take less than SKIPPING_NS_MAX. */
 enum { BRISK_NS = SKIPPING_NS_MAX / BLIND_SKIPS_MAX };
 
 /* For timers that tolerate less the loop sets the timerfd, which the kernel does not delay. */
@@ -37,8 +37,8 @@ __attribute__((noinline)) static bool is_really_far_from_timers(rlc_loop *loop) 
 }
 
 /**
- * Returns how many polls may be left out before the clock is read again: few at first, so that long callouts are
- * noticed; many at once if the posts before the last poll were short.
+ * Returns how many polls may be left out before the clock is read again. They are few at first, so that the loop
+ * notices long callouts; they are many at once if the posts before the last poll were short.
  */
 static uint32_t next_skips(rlc_loop *loop) {
     if (!is_really_far_from_timers(loop) || (loop->skipped_looks == 0 && !loop->is_brisk))
@@ -72,7 +72,7 @@ static inline bool may_skip_look(rlc_loop *loop) {
     return true;
 }
 
-/** Returns how much earlier than a timer's latest moment the timeout of a wait must end it. */
+/** Returns how long before a timer's latest moment the timeout must end the wait. */
 static uint64_t margin(rlc_loop *loop) {
     if (loop->slack_ns == 0)
         loop->slack_ns = rlc_time_add(rlc_kernel_wait_slack(loop->kernel), 1);
@@ -112,8 +112,8 @@ __attribute__((noinline)) static int tell_kernel(rlc_loop *loop, uint64_t *deadl
 }
 
 /**
- * The loop cannot sleep now: something was posted, or there is a new eventfd in place of a lost one, which the set then
- * watches. Returns 0 or -errno.
+ * Called when the loop cannot sleep, because something was posted or the set does not watch a new eventfd yet. Makes
+ * the set watch such an eventfd. Returns 0 or -errno.
  */
 __attribute__((noinline)) static int renew_wakeup(rlc_loop *loop) {
     if (!rlc_kit_take_renewal(loop->wakeup))
@@ -188,7 +188,7 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
 
 /**
  * True if the poll shows that no timer is due: it has fetched events without the timerfd's, and the timerfd is set for
- * the first timer. The loop searches only a few events; so few have also left room in the batch, so none is missing.
+ * the first timer. The loop searches the events only if they are few. Then the batch had room for all of them.
  */
 static inline bool is_told_of_timers(const rlc_loop *loop, bool holds_batch) {
     const rlc_port_set *set = loop->set;
@@ -313,9 +313,8 @@ static bool has_only_posts(rlc_loop *loop) {
 }
 
 /**
- * Makes passes that only call posts, one after the other. It checks has_only_posts before a row of passes, and the row
- * ends with the blind skips: every change that could make it false sets them to 0. Returns RLC_RUN_STOPPED, 0 to
- * continue the run, or -ECHILD.
+ * Makes passes that only call posts. The outer loop checks has_only_posts. The inner loop need not: every change that
+ * could make it false sets blind_skips to 0. Returns RLC_RUN_STOPPED, 0 to continue the run, or -ECHILD.
  */
 static int serve_posts(rlc_loop *loop) {
     while (has_only_posts(loop) && may_skip_look(loop)) {
@@ -357,7 +356,7 @@ RLC_ON_STACK static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) 
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
     if (loop->deferred_end == NULL)
-        return -ESHUTDOWN; /* the loop could not sleep */
+        return -ESHUTDOWN; /* the wakeup word is closed, so no wait could sleep */
     if (loop->at == 0)
         atomic_store(&loop->stop, ++loop->last_serial << 1);
     else if (rlc_loop_nest(loop, (uintptr_t)&mark, true) < 0)

@@ -1,4 +1,4 @@
-/* A loop's figures and its description. Both only read. */
+/* A loop's figures and its description. */
 #include "loop_internal.h"
 #include "wakeup_port_internal.h"
 
@@ -17,10 +17,7 @@ static uint32_t count_posts(const rlc_post_node *node) {
     return count;
 }
 
-/**
- * Safe while other threads post: only the owner takes nodes, and posters put new nodes before the ones that are read
- * here.
- */
+/** Safe while others post: only this thread takes nodes, and posters insert new ones before those that it reads. */
 static uint32_t count_waiting_posts(const rlc_loop *loop) {
     uintptr_t head = __atomic_load_n(&loop->posts.head, __ATOMIC_SEQ_CST);
     uint32_t count = head > RLC_QUEUE_CLOSED ? count_posts((const rlc_post_node *)head) : 0;

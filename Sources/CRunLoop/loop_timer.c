@@ -129,7 +129,7 @@ __attribute__((always_inline)) static inline void set(
     } else if (rlc_timer_heap_arms_anew(heap, tolerance_ns)) {
         loop->has_moved_timers = true;
         rlc_timer_heap_arm_anew(heap, &timer->member, deadline_ns, tolerance_ns);
-    } else { /* the heap's first key is no later than it was */
+    } else { /* the heap's first key has not become later */
         rlc_timer_heap_arm_exact(heap, &timer->member, deadline_ns);
         rlc_timer_heap_check(heap);
     }
@@ -188,9 +188,9 @@ void rlc_loop_free_removed_timers(rlc_loop *loop) {
 enum { LEFT_IN_A_ROW_MAX = 63 };
 
 /**
- * Decides whether a system call pays that takes such a date from the timerfd. It saves a useless wake, unless the loop
- * sets a new date before that one. If it does, as with timeouts that are set and cancelled in turn, one wake would have
- * served both dates; then the timerfd keeps the next dates, at first one, then more and more.
+ * Decides whether to remove such a date from the timerfd by a system call. That saves a useless wake. It does not pay
+ * if the loop then sets a new date before the removed one has passed, because one wake would have served both. Timeouts
+ * that are set and cancelled in turn do that. Then the timerfd keeps the next such date, later 3, 7, up to 63 of them.
  */
 static bool is_worth_a_call(rlc_timer_port *port, uint64_t now_ns) {
     if (now_ns < port->spared_ns) {
@@ -240,7 +240,7 @@ int rlc_loop_spare_wake(rlc_loop *loop) {
 /* ---- firing ---- */
 
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
-    if (loop->told_at_ns <= now_ns && loop->set->fetched == 0) { /* the expiry was not fetched, and may never be */
+    if (loop->told_at_ns <= now_ns && loop->set->fetched == 0) { /* without an event: the timerfd may be closed */
         rlc_timer_port_note_expiry(loop->timer_port);
         loop->told_at_ns = RLC_TIME_FOREVER;
     }
@@ -265,7 +265,7 @@ __attribute__((noinline)) static void repeat(rlc_loop *loop, rlc_timer *timer) {
 
 __attribute__((noinline)) void rlc_loop_end_timer(rlc_loop *loop, rlc_timer *timer) {
     bool was_armed = timer->member.marks[RLC_TIMER_ARMED];
-    timer->member.marks[RLC_TIMER_ARMED] = true; /* for an outer callout of the same timer, which must have armed it */
+    timer->member.marks[RLC_TIMER_ARMED] = true; /* if the timer has an outer callout, that has armed it */
     if (!is_removed(timer) && !was_armed && timer->interval_ns != 0)
         repeat(loop, timer);
 }

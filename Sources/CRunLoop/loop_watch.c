@@ -40,18 +40,15 @@ static void leave_lists(rlc_watch *watch) {
     rlc_port_assign(&watch->port, RLC_PORT_UNWATCHED, false);
 }
 
-/**
- * Refuses a watch that is no member any more: the loop calls it once with RLC_ERROR, and suspends it until its interest
- * is set.
- */
+/** Refuses a watch that is no member any more: the loop calls it once with RLC_ERROR, and suspends it. */
 static void refuse(rlc_watch *watch) {
     watch->port.state = RLC_PORT_UNWATCHED;
     append(&watch->loop->failed, watch);
 }
 
 /**
- * Takes a member out of the set. If epoll then refuses the number for an earlier watch with it, that watch is refused,
- * and epoll is asked for the one before.
+ * Takes a member out of the set. If epoll then refuses an earlier watch of the number, takes that one out and refuses
+ * it, and so on.
  */
 static void withdraw(rlc_loop *loop, rlc_port *port) {
     int status = rlc_port_set_withdraw(loop->set, port);

@@ -21,7 +21,7 @@
 
 /**
  * A record of the set. It is a member, or in one of the loop's lists: pending (not added to the set yet), failed (the
- * set refused it), or removed.
+ * set has refused it), or removed.
  */
 struct rlc_watch {
     rlc_port port;
@@ -71,11 +71,8 @@ struct rlc_loop {
     rlc_slot_list due;             /**< Timers. */
     rlc_unused_slots removed_watches, removed_timers; /**< Released when no callout is on the stack. */
     rlc_spin spin;
-    /*
-     * The innermost run. These are not on the stack, because an exception or longjmp(3) may leave it: see
-     * loop_nested.c.
-     */
-    uintptr_t at;         /**< Where it lies on the stack; 0: nothing runs. Its pass frees what was removed. */
+    /* The innermost run. Not on the stack, because an exception or longjmp(3) may leave it: see loop_nested.c. */
+    uintptr_t at;         /**< Where it lies on the stack; 0: nothing runs, and a removal frees memory at once. */
     uintptr_t callee;     /**< The watch, or the timer | RLC_CALLEE_IS_TIMER, whose callout runs; 0: none. */
     rlc_outer_run *outer; /**< The runs around it, innermost first. */
     /** The innermost run's serial << 1 | 1 if it was asked to stop; 0 while none runs. */
@@ -98,7 +95,7 @@ struct rlc_loop {
     bool has_woken;        /**< A poll has taken a wake since the innermost calls of hooks began. */
     bool is_watched_for_races;
     bool trusts_batch;   /**< The pass that fetched the set's events is not over: it reports them as they were. */
-    uint32_t hook_count; /**< Without removed hooks that a walk may still have. */
+    uint32_t hook_count; /**< Without removed hooks that a walk may still reach. */
     uint32_t fork_generation;
     const uint32_t *fork_word; /**< rlc_fork_word, which does not change after the first generation. */
     rlc_hooks hooks;           /**< In the order of adding; with removed ones. */
@@ -156,7 +153,7 @@ static inline bool rlc_loop_has_due_timer(const rlc_loop *loop) {
     return rlc_loop_has_timers(loop) && rlc_timer_heap_first(loop->heap) <= rlc_loop_now(loop);
 }
 
-/** For changes after which the next pass may have more to do than to call posts. */
+/** Called for changes after which the next pass may have more to do than to call posts. */
 static inline void rlc_loop_end_blind_skips(rlc_loop *loop) {
     loop->blind_skips = 0;
 }
@@ -171,7 +168,7 @@ static inline bool rlc_loop_is_finished(const rlc_loop *loop) {
     return loop->watch_count == 0 && !rlc_loop_has_timers(loop) && !rlc_loop_has_work(loop) && loop->hook_count == 0;
 }
 
-/** Takes all that is queued: what was deferred, then `posts`. */
+/** Takes all deferred nodes, and appends `posts` to them. */
 static inline rlc_post_node *rlc_loop_take_deferred(rlc_loop *loop, rlc_post_node *posts) {
     rlc_post_node *first = loop->deferred;
     if (first == NULL)
@@ -182,7 +179,7 @@ static inline rlc_post_node *rlc_loop_take_deferred(rlc_loop *loop, rlc_post_nod
     return first;
 }
 
-/** Tells the race detector that what other threads did before a post, a wake or a stop happens before what follows. */
+/** Announces to the race detector that what threads did before a post, a wake or a stop happens before what follows. */
 static inline void rlc_loop_acquire(const rlc_loop *loop) {
     if (loop->is_watched_for_races)
         rlc_race_acquire(loop);
@@ -263,15 +260,12 @@ bool rlc_loop_is_running(rlc_loop *loop, uintptr_t here);
 void rlc_loop_flush_watches(rlc_loop *loop);
 /** Calls the watches that the set has refused, until a callout forks. Returns true if there was one. */
 bool rlc_loop_call_failed_watches(rlc_loop *loop);
-/**
- * After a wait that has failed: waits again if other code has closed the set's descriptor. Returns a count, 0 for
- * -EINTR, or -errno.
- */
+/** Waits again if a wait has failed because the set's descriptor was closed. A count, 0 for -EINTR, or -errno. */
 int rlc_loop_wait_again(rlc_loop *loop, uint64_t deadline_ns, int failure);
 /** Handles a member that epoll does not watch any more: a watch is refused, an own descriptor is replaced. */
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port);
 
-/** It waits for the next pass to make it a member. */
+/** True if the next pass makes the watch a member. */
 static inline bool rlc_watch_is_pending(const rlc_watch *watch) {
     return !rlc_port_has(&watch->port, RLC_PORT_MEMBER | RLC_PORT_UNWATCHED | RLC_PORT_SUSPENDED);
 }
@@ -301,19 +295,13 @@ void rlc_loop_free_removed_watches(rlc_loop *loop);
 
 /** Moves the timers that are due at now_ns from the heap to the list. */
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
-/**
- * Calls the due timers until a callout forks. Returns true if there was one. Bounded, because only a pass collects due
- * timers, and a nested pass calls all that it collects.
- */
+/** Calls the due timers until a callout forks. Returns true if there was one. Bounded: only a pass collects more. */
 bool rlc_loop_call_due_timers(rlc_loop *loop);
-/**
- * Ends the callout of a timer, which has returned or was left: arms a repeating timer again, unless the callout has
- * armed it.
- */
+/** Ends the callout of a timer, which has returned or was left. Arms a repeating timer unless the callout has. */
 void rlc_loop_end_timer(rlc_loop *loop, rlc_timer *timer);
 /**
- * Call it before a sleep if has_moved_timers: if the timerfd is set for a date that no timer has any more, sets it for
- * the first timer, or for none, if that pays. Returns 1 or -errno.
+ * Called before a sleep if has_moved_timers. If the timerfd is set for a date that no timer has any more, and a system
+ * call pays, sets the timerfd for the first timer, or disarms it. Returns 1 or -errno.
  */
 int rlc_loop_spare_wake(rlc_loop *loop);
 void rlc_loop_free_removed_timers(rlc_loop *loop);
@@ -327,10 +315,7 @@ static inline void rlc_loop_free_removed(rlc_loop *loop) {
     rlc_loop_free_removed_timers(loop);
 }
 
-/**
- * Makes the timerfd expire at wake_at_ns or before; creates it if there is none. Returns >= 0, or -errno: there is no
- * timerfd.
- */
+/** Makes the timerfd expire at wake_at_ns or before; creates it if need be. >= 0, or -errno: there is no timerfd. */
 int rlc_loop_arm_timer_port(rlc_loop *loop, uint64_t wake_at_ns);
 /** Forgets the timerfd, which other code has closed: the next arming makes a new one. */
 void rlc_loop_lose_timer_port(rlc_loop *loop);
@@ -339,15 +324,12 @@ void rlc_loop_verify_timer_port(rlc_loop *loop);
 
 /* ---- hooks: loop_hook.c ---- */
 
-/**
- * Call these two around the calls of hooks, in a pass or a preparation: hooks that are removed in between stay in
- * memory.
- */
+/** Called before and after the calls of hooks: hooks that are removed in between stay in memory. */
 void rlc_loop_begin_hooks(rlc_loop *loop);
 void rlc_loop_end_hooks(rlc_loop *loop);
 /**
- * Returns 1; 0: a run inside of a prepare callout has left work, so neither the loop nor a host may sleep; -ECHILD: a
- * callout has forked.
+ * Calls the prepare callouts. Returns 1; 0: neither the loop nor a host may sleep, because a run inside of a prepare
+ * callout has left hooks unprepared or taken a wake; -ECHILD: a callout has forked.
  */
 int rlc_loop_call_prepares(rlc_loop *loop);
 /** Makes a pass between the prepare callouts and the check callouts. */

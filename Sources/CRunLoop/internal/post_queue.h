@@ -1,8 +1,7 @@
 /**
  * A queue with many producers and one consumer, which keeps the order of each producer.
  *
- * The queue owns a node from a successful push until the consumer takes it. It does not call post_fn: the consumer
- * does.
+ * The queue owns a node from a successful push until the consumer takes it. The consumer calls post_fn.
  */
 #ifndef RLC_POST_QUEUE_H
 #define RLC_POST_QUEUE_H
@@ -19,8 +18,7 @@ typedef struct rlc_post_queue {
 /**
  * Appends a node.
  *
- * @param queue The queue.
- * @param node  The node, which is in no queue. The queue owns it until it is taken; if the push fails, the caller does.
+ * @param node The node, which is in no queue. The queue owns it until it is taken; if the push fails, the caller does.
  * @return 1: the queue was empty, so the caller has to wake the consumer; 0: the caller that found the queue empty
  *         wakes it; -ESHUTDOWN: the queue is closed, and the caller keeps the node [RLC-POST-2].
  *
@@ -28,20 +26,12 @@ typedef struct rlc_post_queue {
  */
 int rlc_post_queue_push(rlc_post_queue *queue, rlc_post_node *node);
 
-/**
- * Tells whether the queue contains a node. Another thread may push or take nodes before the call returns.
- *
- * @param queue The queue.
- * @return True if it does; false if it is empty or closed.
- *
- * Thread: [any].
- */
+/** True if the queue contains a node. Another thread may push or take nodes before the call returns. Thread: [any]. */
 bool rlc_post_queue_has_posts(const rlc_post_queue *queue);
 
 /**
  * Takes all nodes that were pushed so far. Nodes that are pushed later are left for the next call [RLC-POST-1].
  *
- * @param queue The queue.
  * @return The oldest node, which is linked to the newer ones by `next`; NULL if the queue is empty. The caller owns
  *         them, and calls each post_fn. No node is returned twice, and none is lost [RLC-POST-3].
  *
@@ -52,7 +42,6 @@ rlc_post_node *rlc_post_queue_take_all(rlc_post_queue *queue);
 /**
  * Closes the queue: each later push returns -ESHUTDOWN [RLC-POST-2]. Nothing opens it again.
  *
- * @param queue The queue.
  * @return The nodes that were left, as rlc_post_queue_take_all: the caller owns them; NULL if there were none.
  *
  * Thread: [loop].  Cost: one atomic exchange, O(nodes).

@@ -41,9 +41,7 @@ static inline rlc_post_node *rlc_oldest_post_first(rlc_post_node *node) {
     return reversed;
 }
 
-/**
- * Takes all posts of a queue that has some: on a closed queue the exchange would open it. Only the consumer closes it.
- */
+/** Takes all posts. There must be some: the exchange would open a closed queue. */
 static inline rlc_post_node *rlc_take_posts(rlc_post_queue *queue) {
     return rlc_oldest_post_first((rlc_post_node *)__atomic_exchange_n(&queue->head, 0, __ATOMIC_SEQ_CST));
 }

@@ -6,15 +6,19 @@
  * can starve another one [RLC-LOOP-7].
  *
  * A run consists of passes. A pass registers the watches that were added, polls the kernel, or sleeps in it if there is
- * nothing to do, and then calls what is due: timers, ready watches, posts. A pass makes one system call, and one more
- * if it has to set the timerfd, and allocates nothing [RLC-COST-1, RLC-COST-3]. For a timer that tolerates 100 us or
- * more the loop does not set the timerfd: the timeout of the sleep ends it, unless other events wake the loop before
- * that [RLC-COST-5]. A pass that has posts to run may leave out the poll, but the loop polls the kernel at least every
- * 64 passes or 50 us [RLC-COST-2]. To measure the 50 us it reads the clock in each such pass. If its next timer is more
- * than 100 ms away, it may leave the clock unread for up to 15 passes. So if posts suddenly take longer, such a timer
- * may be up to 15 passes late, once. A pass that polls reads the clock once if there are timers, and a second time only
- * before it sleeps for a new date [RLC-COST-4]. It skips the first read if the timerfd is set for the first timer and
- * the poll returned a few events without the timerfd's: then no timer is due [RLC-COST-6].
+ * nothing to do, and then calls what is due: timers, ready watches, posts.
+ *
+ * A pass makes one system call, and one more if it has to set the timerfd. It allocates nothing [RLC-COST-1,
+ * RLC-COST-3]. For a timer that tolerates 100 us or more, the timeout of the sleep replaces the timerfd, unless other
+ * events have ended such a sleep before the timer's date [RLC-COST-5]. A pass that polls reads the clock once if there
+ * are timers, and a second time only before it sleeps for a new date [RLC-COST-4]. It skips the first read if the
+ * timerfd is set for the first timer and the poll returned a few events without the timerfd's: then no timer is due
+ * [RLC-COST-6].
+ *
+ * A pass that has posts to run may leave out the poll, but the loop polls the kernel at least every 64 passes or 50 us
+ * [RLC-COST-2]. To measure the 50 us it reads the clock in each such pass. If the next timer is more than 100 ms away,
+ * the loop may leave the clock unread for up to 15 passes. So if posts suddenly take longer, such a timer may be up to
+ * 15 passes late, once.
  *
  * Runs nest: a callout may run the loop. The inner run calls the events, due timers and posts that the outer pass has
  * fetched and not called yet; the outer pass does not call them afterwards [RLC-WATCH-7, RLC-DATE-8]. While the callout
@@ -24,15 +28,16 @@
  * ThreadSanitizer reports no race on what a host hands over by a post, a wake or a stop, even if the library is not
  * compiled with it [RLC-RACE-1]. A run is a cancellation point while it sleeps, and not in callouts [RLC-CANCEL-1,
  * RLC-CANCEL-2]. The cancellation takes effect at once in an idle loop, and after at most 20 ms of sleep in a loop that
- * was busy; if each sleep is shorter, in one sleep of 64 [RLC-CANCEL-3].
+ * was busy. If each sleep is shorter, it takes effect in one sleep of 64 [RLC-CANCEL-3].
  *
  * A C++ exception, another unwinding or longjmp(3) may leave a callout, and the runs around it, up to the code that
- * catches it [RLC-LEFT-6]. The callout and these runs have then ended, as if the callout had returned: what the pass
+ * catches it [RLC-LEFT-6]. The callout and these runs have then ended, as if the callout had returned. What the pass
  * had not called yet waits for the next pass, and a repeating timer keeps its phase [RLC-LEFT-1, RLC-LEFT-4]. An outer
- * run that continues obeys the stops that the left runs have not obeyed [RLC-LEFT-2, RLC-LEFT-3]. The loop notices that
- * runs were left when the next run, dispatch or rlc_loop_destroy begins at their place on the stack, further up, or
- * further down if other data has overwritten that place [RLC-LEFT-5, RLC-LEFT-8]. Until then the loop seems to run. On
- * a coroutine's stack it notices nothing.
+ * run that continues obeys the stops that the left runs have not obeyed [RLC-LEFT-2, RLC-LEFT-3].
+ *
+ * The loop notices that runs were left when the next run, dispatch or rlc_loop_destroy begins. That must lie at their
+ * place on the stack, further up, or further down if other data has overwritten the place [RLC-LEFT-5, RLC-LEFT-8].
+ * Until then the left runs count as running. On a coroutine's stack the loop notices nothing.
  *
  * A loop has one descriptor. The first watch, timer or prepare adds a second one, and the first timer a third one. A
  * loop takes about 1 kB of memory. Other threads post by <crunloop/loop_post.h>.
@@ -45,9 +50,9 @@
  * close(2), closefrom(3), dup2(2). The loop notices that when it next waits or changes its epoll instance
  * [RLC-KERNEL-6], when a waker's write fails, and when a watch is added for a number that was the eventfd's
  * [RLC-KERNEL-7]. It makes a new one, with the same number if that is free, and continues; rlc_loop_rebuilds counts a
- * new epoll instance. The loop does not notice another epoll instance in the place of its own, a file in the place of
- * the eventfd that accepts a write of eight bytes, and a loss while a host sleeps in an epoll set of its own. For the
- * timerfd see rlc_loop_run.
+ * new epoll instance. Three losses are not noticed: another epoll instance in the place of the loop's; a file in the
+ * place of the eventfd that accepts a write of eight bytes; any loss while a host sleeps in an epoll set of its own.
+ * For the timerfd see rlc_loop_run.
  */
 #ifndef CRUNLOOP_LOOP_H
 #define CRUNLOOP_LOOP_H
@@ -114,7 +119,7 @@ RLC_API int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop);
 /**
  * Frees a loop with its watches and timers. The watched descriptors stay open: the caller owns them.
  *
- * A thread may be cancelled (pthread_cancel(3)) while it sleeps in a run. The run ends with the thread; then a cleanup
+ * A thread may be cancelled (pthread_cancel(3)) while it sleeps in a run. The run ends with the thread. Then a cleanup
  * handler of the thread destroys the loop, or the thread that has joined it does [RLC-CANCEL-1].
  *
  * rlc_loop_destroy calls the post_fn of each post that has not run, with `ran` false. From then on post, defer, wake
@@ -136,10 +141,9 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  * interest, and is removed, by itself [RLC-WATCH-14].
  *
  * The next pass registers the descriptor in the kernel; a watch that is removed before that never reaches the kernel
- * [RLC-WATCH-1]. An error of the registration is therefore reported by the callout: if the descriptor is closed or a
- * regular file, if it would close a circle of epoll descriptors, or if epoll has no room for it (ENOSPC, ENOMEM), the
- * watch is called once with RLC_ERROR alone, and then suspended until rlc_watch_set_interest [RLC-WATCH-2]. The same
- * happens to a watch
+ * [RLC-WATCH-1]. So the callout reports an error of the registration. The loop calls the watch once with RLC_ERROR
+ * alone, and suspends it until rlc_watch_set_interest [RLC-WATCH-2]. Such an error is a descriptor that is closed, a
+ * regular file, a circle of epoll descriptors, ENOSPC or ENOMEM of epoll. The same happens to a watch
  *   - that epoll refuses to register again when a run inside its callout returns [RLC-WATCH-10],
  *   - that epoll refuses to register again when a later watch of its number is removed [RLC-WATCH-11],
  *   - that epoll has lost or refused while the loop delivered its event [RLC-WATCH-12].
@@ -236,15 +240,15 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
  * rlc_watch_remove. If there were more than 131,072 timers at a time, the loop frees their memory when most of them are
  * gone, and when it is destroyed [RLC-LOOP-21].
  *
- * If the loop has set its timerfd for a timer that is then removed or armed for later, it sets the timerfd again before
- * it sleeps, so that it does not wake for nothing [RLC-DATE-11]. That costs a system call. If a program again and again
+ * If a timer for which the timerfd is set is removed or armed for later, the loop sets the timerfd again before it
+ * sleeps. So it does not wake for nothing [RLC-DATE-11]. That costs a system call. If a program again and again
  * cancels a timeout and sets the next one before the date of the cancelled one, the call does not pay. Then the loop
  * leaves the timerfd as it is, and wakes once in the length of a timeout; only one such length in 65 costs the call.
  * After such a series some 60 cancelled timeouts may still wake the loop [RLC-DATE-12].
  *
  * @param timer The timer; NULL is allowed.
  *
- * Thread: [loop].  Cost: O(log n), no system call; one that gives memory back: O(timers that there were).
+ * Thread: [loop].  Cost: O(log n), no system call; a call that frees memory is O(timers that there were).
  */
 RLC_API void rlc_timer_remove(rlc_timer *timer);
 
@@ -272,8 +276,8 @@ RLC_API int rlc_loop_wake(rlc_loop *loop);
 
 /**
  * Makes the innermost run return after its present pass; has no effect if the loop does not run [RLC-LOOP-3,
- * RLC-LOOP-4]. What callouts have posted or deferred in that pass waits for the next run. rlc_loop_dispatch is no run:
- * in its callouts the call stops only a run that a callout has begun, and a host needs a flag of its own.
+ * RLC-LOOP-4]. What callouts have posted or deferred in that pass waits for the next run. rlc_loop_dispatch is no run.
+ * In its callouts the call stops only a run that a callout has begun, and a host needs a flag of its own.
  *
  * @param loop The loop, which the caller keeps from being destroyed [RLC-LOOP-12].
  * @return As rlc_loop_wake.
@@ -285,10 +289,10 @@ RLC_API int rlc_loop_stop(rlc_loop *loop);
 /**
  * Lets the loop spin for some microseconds before it sleeps, while this pays [RLC-SPIN-1]. Off at first.
  *
- * If another thread posts while the loop spins, it makes no write(2), and the loop does not sleep: a round trip between
- * two threads on two processors then takes about 3 us instead of 25 us. The price is processor time; and a descriptor
- * that becomes ready during the spin is served when the spin ends. Use it for a loop that waits for quick answers of
- * another thread and has a processor of its own.
+ * If another thread posts while the loop spins, it makes no write(2), and the loop does not sleep. A round trip between
+ * two threads on two processors then takes about 3 us instead of 25 us. The price is processor time. A descriptor that
+ * becomes ready during the spin is served when the spin ends. Use it for a loop that waits for quick answers of another
+ * thread and has a processor of its own.
  *
  * @param loop     The loop.
  * @param limit_ns Nanoseconds by which a sleep is delayed at most, e.g. RLC_SPIN_USUAL_NS; 0: off. A spin ends at the
@@ -312,7 +316,7 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
  * If other code closes the timerfd, or puts another file at its number, the loop makes a new one when it next sets the
  * timerfd, and when a run without a limit begins. In a run with a limit, the timeout of each wait also ends it for the
  * first timer. So timers fire in time [RLC-LOOP-19], with two exceptions. If the timerfd is closed while it is set for
- * the first date, in a run without a limit or while a host sleeps, the timer fires with the next event only. If the
+ * the first date, in a run without a limit or while a host sleeps, the timer fires only with the next event. If the
  * number belongs to another timerfd, the loop notices it only at the beginning of a run without a limit.
  *
  * Thread: [loop].  Blocks.  Re-entry: a callout may call it: see nesting, above.
@@ -332,7 +336,8 @@ RLC_API int rlc_loop_run_once(rlc_loop *loop, uint64_t deadline_ns);
 
 /**
  * Returns the descriptor by which a host with an event loop of its own waits for this loop. The host polls it for
- * reading, level-triggered; the loop owns it, and the number never changes.
+ * reading, level-triggered. The loop owns it. The number changes only if other code closes it: see own descriptors,
+ * above.
  *
  * The host calls rlc_loop_prepare before each of its sleeps, and rlc_loop_dispatch when the descriptor was readable or
  * prepare returned 1. Between the two the loop counts as asleep: a wake or post makes the descriptor readable, by one

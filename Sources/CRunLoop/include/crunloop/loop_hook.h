@@ -1,6 +1,6 @@
 /**
  * <crunloop/loop_hook.h>: calls before and after each poll of an rlc_loop, as libuv's prepare and check handles and
- * libev's ev_prepare and ev_check. With a hook, a library that has its own event loop can be a guest in this one: its
+ * libev's ev_prepare and ev_check. With a hook, a library that has its own event loop can be a guest in this one. Its
  * prepare callout turns what it waits for into watches and a timer, and its check callout serves what is ready.
  *
  * A pass of a loop with hooks has this order: the prepare callouts, the poll or sleep, the callouts of timers, watches
