@@ -17,7 +17,7 @@ static inline bool is_plain(const rlc_loop *loop) {
  * Called if is_plain is false. Returns -ECHILD in a child of fork(2). Otherwise announces the hand-over to the race
  * detector, if there is one, and returns 0. The caller checks whether destroy has begun.
  */
-__attribute__((noinline)) static int tell_else(rlc_loop *loop) {
+__attribute__((noinline)) static int announce(rlc_loop *loop) {
     if (rlc_loop_is_forked(loop))
         return -ECHILD;
     if (loop->is_watched_for_races)
@@ -36,7 +36,7 @@ static inline int defer(rlc_loop *loop, rlc_post_node *node) {
 
 /* This and post_else are not inlined, so that the usual way saves no registers. */
 __attribute__((noinline)) static int defer_else(rlc_loop *loop, rlc_post_node *node) {
-    int status = tell_else(loop);
+    int status = announce(loop);
     if (status < 0)
         return status;
     return loop->deferred_end == NULL ? -ESHUTDOWN : defer(loop, node);
@@ -65,7 +65,7 @@ static inline int wake_if_asleep(rlc_loop *loop) {
 }
 
 __attribute__((noinline)) static int post_else(rlc_loop *loop, rlc_post_node *node) {
-    int status = tell_else(loop);
+    int status = announce(loop);
     if (status == 0)
         status = node->post_fn == NULL ? -EINVAL : rlc_post_queue_push(&loop->posts, node);
     return status < 0 ? status : wake_if_asleep(loop);
@@ -83,7 +83,7 @@ int rlc_loop_post(rlc_loop *loop, rlc_post_node *node) {
 
 int rlc_loop_wake(rlc_loop *loop) {
     RLC_REQUIRE(loop);
-    int status = tell_else(loop);
+    int status = announce(loop);
     if (status == 0)
         status = rlc_wakeup_port_signal(loop->wakeup);
     return status < 0 ? status : 0;
@@ -91,7 +91,7 @@ int rlc_loop_wake(rlc_loop *loop) {
 
 int rlc_loop_stop(rlc_loop *loop) {
     RLC_REQUIRE(loop);
-    int status = tell_else(loop);
+    int status = announce(loop);
     if (status < 0)
         return status;
     uint64_t word = atomic_load(&loop->stop);

@@ -255,14 +255,14 @@ static bool has_interest(const rlc_port *port, const rlc_port *owner, uint32_t i
 }
 
 /** Returns the error that reports the orphan. rlc_port_set_take does not report it again. */
-static int answer_orphan(rlc_port *port) {
+static int report_orphan(rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_UNWATCHED, false);
     return -EBADF;
 }
 
 int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t interest) {
     if (rlc_port_has(port, RLC_PORT_ORPHAN))
-        return answer_orphan(port);
+        return report_orphan(port);
     rlc_port *owner = rlc_port_set_registrant(set, port);
     if (has_interest(port, owner, interest))
         return 0;
@@ -279,21 +279,21 @@ int rlc_port_set_change_interest(rlc_port_set *set, rlc_port *port, uint32_t int
         port->interest = before.interest;
         rlc_port_assign(port, before.state & RESUMED, true);
     }
-    return status == -EBADF ? answer_orphan(port) : status;
+    return status == -EBADF ? report_orphan(port) : status;
 }
 
 int rlc_port_set_change_served_interest(rlc_port_set *set, rlc_port *port, uint32_t interest) {
-    uint32_t told = (rlc_port_has(port, RLC_PORT_END_READER) ? RLC_READABLE : 0) |
-                    (rlc_port_has(port, RLC_PORT_END_WRITER) ? RLC_WRITABLE : 0);
-    bool is_new = ((interest & ~told) & (RLC_READABLE | RLC_WRITABLE)) != 0 ||
+    uint32_t reported = (rlc_port_has(port, RLC_PORT_END_READER) ? RLC_READABLE : 0) |
+                        (rlc_port_has(port, RLC_PORT_END_WRITER) ? RLC_WRITABLE : 0);
+    bool is_new = ((interest & ~reported) & (RLC_READABLE | RLC_WRITABLE)) != 0 ||
                   ((interest ^ port->interest) & ~(uint32_t)(RLC_READABLE | RLC_WRITABLE)) != 0;
-    bool is_told = rlc_port_has(port, RLC_PORT_ENDED) && !rlc_port_has(port, RLC_PORT_ORPHAN) && !is_new;
-    if (is_told && rlc_port_has(port, RLC_PORT_QUIET)) {
+    bool is_reported = rlc_port_has(port, RLC_PORT_ENDED) && !rlc_port_has(port, RLC_PORT_ORPHAN) && !is_new;
+    if (is_reported && rlc_port_has(port, RLC_PORT_QUIET)) {
         port->interest = (uint8_t)interest;
         rlc_port_assign(port, RLC_PORT_SUSPENDED, false);
         return 0;
     }
-    if (is_told && interest == port->interest && !rlc_port_has(port, RLC_PORT_SUSPENDED))
+    if (is_reported && interest == port->interest && !rlc_port_has(port, RLC_PORT_SUSPENDED))
         return 0;
     return rlc_port_set_change_interest(set, port, interest);
 }

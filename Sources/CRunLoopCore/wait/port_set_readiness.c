@@ -180,7 +180,7 @@ static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
  * Polls the port. Keeps an error that was fetched: some files report a change by an error, and only once. If poll(2)
  * fails, the fetched events count as true: no second edge would report them [RLC-TAKE-6].
  */
-static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32_t fetched) {
+static uint32_t poll_again(const rlc_port_set *set, const rlc_port *port, uint32_t fetched) {
     int events = set->kernel->poll(set->kernel->context, port->fd, (int)rlc_port_asked_events(port));
     if (events < 0)
         return fetched;
@@ -191,7 +191,7 @@ static uint32_t look_again(const rlc_port_set *set, const rlc_port *port, uint32
 static uint32_t examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
     bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* polling a pressure trigger takes its event */
     if (!is_believed && !is_gone_if_asked)
-        events = look_again(set, port, events);
+        events = poll_again(set, port, events);
     if (rlc_port_has(port, RLC_PORT_READ_ENDED))
         events &= ~(uint32_t)(EPOLLIN | EPOLLRDHUP); /* the edge set reports them */
     else if (!rlc_port_has(port, RLC_PORT_EDGY))
