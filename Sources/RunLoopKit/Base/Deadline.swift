@@ -1,6 +1,6 @@
 internal import CRunLoopCore
 
-/// The moment until which a thread waits for another one, on the clock of its `TurnTaking`.
+/// The moment at which a thread stops waiting for another thread.
 package struct Deadline {
   package let nanoseconds: UInt64
 
@@ -19,7 +19,7 @@ package struct Deadline {
 
   var hasPassed: Bool { nanoseconds != Time.forever && nanoseconds <= Self.now() }
 
-  /// Without `TurnTaking` a thread sleeps by the system's clock, also if a test scripts the clock of its loops.
+  /// The test's clock if the thread takes turns. Otherwise the system's, even if a test scripts the clock of its loops.
   private static func now() -> UInt64 {
     Kernel.current?.turns == nil ? rlc_now(RLC_CLOCK_MONOTONIC) : Kernel.now()
   }

@@ -13,8 +13,8 @@ package struct FutexWord: ~Copyable, Sendable {
   /// Stores without waking: for changes that no thread waits for.
   package borrowing func store(_ value: UInt32) { word.store(value, ordering: .sequentiallyConsistent) }
 
-  /// Stores `value` if the number is `expected`, and returns true then. Wakes no thread: a sleeper sees the value when
-  /// the next change wakes it, or at its deadline.
+  /// Stores `value` and returns true if the number is `expected`. Wakes no thread: a sleeping thread sees the value
+  /// when the next change wakes it, or at its deadline.
   package borrowing func exchange(from expected: UInt32, to value: UInt32) -> Bool {
     word.compareExchange(expected: expected, desired: value, ordering: .sequentiallyConsistent).exchanged
   }
@@ -26,13 +26,13 @@ package struct FutexWord: ~Copyable, Sendable {
     return true
   }
 
-  /// Stores a number that no thread has seen before, and wakes all sleepers.
+  /// Adds 1, and wakes all sleepers.
   package borrowing func advance() {
     word.wrappingAdd(1, ordering: .sequentiallyConsistent)
     wakeAll()
   }
 
-  /// Sleeps while the number is `seen`. Returns false if it still is at the deadline.
+  /// Sleeps while the number is `seen`. Returns false if it is still `seen` at the deadline.
   ///
   /// - Parameter purpose: What the thread waits for, in words, for `TurnTaking`.
   package borrowing func wait(while seen: UInt32, _ deadline: Deadline, for purpose: @autoclosure () -> String) -> Bool
@@ -44,8 +44,8 @@ package struct FutexWord: ~Copyable, Sendable {
           return rlc_futex_wait_until(address, seen, deadline.nanoseconds)
         }
         ParkedWaits.wait(on: UInt(bitPattern: address), by: turns, until: deadline.nanoseconds, for: purpose()) {
-          // The table of waits has this wait already. As all such entries and changes have one order, this load sees a
-          // change, or the change finds the wait.
+          // The table already has this wait. All accesses are sequentially consistent: either this load sees a change,
+          // or the thread that makes the change finds the wait.
           word.load(ordering: .sequentiallyConsistent) == seen
         }
       }

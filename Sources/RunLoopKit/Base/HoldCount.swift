@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Counts the users of an object that is released when the last of them ends its hold. The owner holds the object until
-/// it gives it up; other threads hold it during a call. A count of 0 never grows again.
+/// Counts the holds of an object that is released with the last of them. The owner has one hold until `giveUp`. Other
+/// threads have one during a call. A count of 0 never grows again.
 package struct HoldCount: ~Copyable, Sendable {
   private let holds = Atomic<Int>(1)
   private let isGivenUp = Atomic<Bool>(false)

@@ -2,12 +2,12 @@ package import CRunLoopCore
 internal import RunLoopLibc
 internal import Synchronization
 
-/// A kernel and its clock: a table of system calls that a test provides. It may decide in which turns its threads run.
-/// Nil stands for the system's kernel.
+/// The system calls and the clock of a thread, which a test replaces. With `turns` the test also decides which of its
+/// threads runs. Nil stands for the system's kernel.
 ///
-/// A thread has a kernel, and a loop keeps the kernel of the thread that creates it [RLK-KERNEL-1]: the loop uses that
-/// clock whichever thread calls [RLK-KERNEL-4]. A thread that RunLoopKit starts has the kernel of the thread that
-/// starts it [RLK-KERNEL-2]. A process may have any number of kernels.
+/// A loop keeps the kernel of the thread that creates it [RLK-KERNEL-1], and uses its clock whichever thread calls
+/// [RLK-KERNEL-4]. A thread that RunLoopKit starts has the kernel of the thread that starts it [RLK-KERNEL-2]. A
+/// process may have any number of kernels.
 package final class Kernel: @unchecked Sendable {
   fileprivate let own: UnsafeMutablePointer<rlc_kernel>
   /// Decides which of its threads runs; nil: the system does.
@@ -51,14 +51,12 @@ extension Kernel? {
   /// The table of system calls. Valid as long as the kernel.
   var table: UnsafePointer<rlc_kernel> { self.map { UnsafePointer($0.own) } ?? rlc_kernel_default() }
 
-  /// Now on the monotonic clock, in nanoseconds.
   @inline(__always)
   func now() -> UInt64 {
     guard let self else { return rlc_kit_now() }
     return self.read(.suspending)
   }
 
-  /// Now on a timer's clock, in nanoseconds.
   @inline(__always)
   func now(_ clock: RunLoop.TimerClock) -> UInt64 {
     guard let self else { return clock == .suspending ? rlc_kit_now() : rlc_now(clock.number) }
@@ -70,8 +68,7 @@ extension Kernel? {
     poll(fileDescriptor, Int32(POLLIN)) > 0
   }
 
-  /// Returns which of `events` are true of the descriptor now, with errors and hang-ups, as bits of poll(2). Or
-  /// `-errno`.
+  /// Returns those of `events` that are true now, and errors and hang-ups, as bits of poll(2); or `-errno`.
   func poll(_ fileDescriptor: Int32, _ events: Int32) -> Int32 {
     let table = table
     return table.pointee.poll(table.pointee.context, fileDescriptor, events)
@@ -86,10 +83,10 @@ extension Kernel {
 // MARK: A thread's kernel
 
 extension Kernel {
-  /// Holds the kernel of a thread that has entered one.
+  /// The thread-specific value of a thread that has entered a kernel.
   private final class Hold {
     let kernel: Kernel
-    /// How often the destructors of the thread's values were called.
+    /// The rounds of destructors at the thread's end so far.
     var rounds = 0
 
     init(_ kernel: Kernel) { self.kernel = kernel }
@@ -104,8 +101,8 @@ extension Kernel {
     return key
   }()
 
-  /// The round of destructors in which a thread leaves its kernel. It is the last but one in which glibc calls
-  /// destructors of values that are set again: after those of loops and of turns.
+  /// The round of destructors in which a thread leaves its kernel. Until then the destructor sets its value again.
+  /// glibc makes one round more than this. The thread's loop ends in an earlier round, and still has the kernel then.
   private static let lastRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
   /// The main thread's kernel, for other threads.
@@ -127,8 +124,8 @@ extension Kernel {
   private static let ofMainThread = ProcessWide<OfMainThread>()
 
   /// Makes this the kernel of the calling thread, until `leave` or the thread's end [RLK-KERNEL-3]. The loop that the
-  /// thread creates, the threads that it starts by RunLoopKit, and its waits for other threads use it. A loop that the
-  /// thread has created before keeps its kernel.
+  /// thread then creates uses it, and so do the threads that it starts by RunLoopKit and its waits for other threads.
+  /// An earlier loop of the thread keeps its kernel.
   package func enter() {
     Kernel.leave()
     pthread_setspecific(Kernel.key, Unmanaged.passRetained(Hold(self)).toOpaque())
@@ -143,8 +140,7 @@ extension Kernel {
     if MainThread.isCurrent { ofMainThread.existing?.set(nil) }
     guard let hold = pthread_getspecific(key) else { return }
     pthread_setspecific(key, nil)
-    // The reference of `enter`.
-    Unmanaged<Hold>.fromOpaque(hold).release()
+    Unmanaged<Hold>.fromOpaque(hold).release()  // `enter` has retained it
   }
 
   /// The main thread's kernel, for any thread. A child of fork(2) does not get that of the parent's main thread.
@@ -162,7 +158,7 @@ extension Kernel {
   }
 
   fileprivate static func threadEnds(_ hold: UnsafeMutableRawPointer) {
-    // What `enter` has retained, until `leave`.
+    // `enter` has retained it until `leave`.
     let rounds = Unmanaged<Hold>.fromOpaque(hold)._withUnsafeGuaranteedRef { hold in
       hold.rounds += 1
       return hold.rounds
@@ -172,7 +168,7 @@ extension Kernel {
   }
 }
 
-/// A C callback. It is no closure, since that would inherit an isolation that it must not have.
+/// A C callback. A closure would inherit an actor's isolation.
 private func threadKernelEnds(_ hold: UnsafeMutableRawPointer?) {
   if let hold { Kernel.threadEnds(hold) }
 }

@@ -4,19 +4,19 @@ internal import Synchronization
 /// A futex lock. Not recursive, and never held while user code runs.
 ///
 /// The standard library's lock is not used: it is a priority-inheritance futex behind calls that ThreadSanitizer cannot
-/// see into. In a child of fork(2) it does nothing: a thread of the parent may have held it at that moment, and the
-/// child has no other thread that could use what it guards. (A callout that forks returns into its pass in both
-/// processes.)
+/// see into. In a child of fork(2) an inherited lock never blocks. A thread of the parent may have held it at the fork,
+/// and in the child no other thread uses what it guards. The child needs this, because a callout that forks returns
+/// into its pass there too.
 package struct Lock: ~Copyable, Sendable {
   private static let free: UInt32 = 0
   private static let held: UInt32 = 1
-  /// A thread may sleep: the thread that unlocks wakes one.
+  /// A thread may sleep: `unlock` wakes one.
   private static let contended: UInt32 = 2
-  /// A critical section takes a few hundred instructions: if its holder runs, it ends before a sleep would begin.
+  /// A critical section takes a few hundred instructions: if the holder runs, it unlocks before a sleep would begin.
   private static let spins = 40
 
   private let word = Atomic<UInt32>(Lock.free)
-  /// The process that has made the lock.
+  /// Identifies the process that made the lock.
   package let forkGeneration = Kernel.forkGeneration
 
   package init() {}
@@ -34,7 +34,7 @@ package struct Lock: ~Copyable, Sendable {
     if word.exchange(Lock.free, ordering: .releasing) == Lock.contended { wakeOne() }
   }
 
-  // Inlined in the modules above, too: otherwise each closure and its result would go through a generic function.
+  // Inlined in other modules too: otherwise each call there goes through a generic function.
   @inlinable
   @inline(__always)
   package borrowing func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {

@@ -1,6 +1,6 @@
 internal import RunLoopLibc
 
-/// Memory by malloc(3): `allocate(capacity:)` goes through posix_memalign(3) at twice the cost.
+/// Memory by malloc(3), because `allocate(capacity:)` calls posix_memalign(3), which costs twice as much.
 extension UnsafeMutablePointer where Pointee: ~Copyable {
   /// Allocates memory for one value, and puts the value there.
   static func make(_ value: consuming Pointee) -> Self {
@@ -10,7 +10,7 @@ extension UnsafeMutablePointer where Pointee: ~Copyable {
     return pointer
   }
 
-  /// Destroys the value, and frees the memory, that `make` has made.
+  /// Destroys the value, and frees the memory that `make` has allocated.
   func destroy() {
     deinitialize(count: 1)
     free(self)

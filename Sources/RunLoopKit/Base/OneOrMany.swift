@@ -19,7 +19,7 @@ package struct OneOrMany<Element>: Sequence {
     if others == nil { others = [element] } else { others!.append(element) }
   }
 
-  /// Inserts the element before the first one that `isBehind` accepts; else behind all.
+  /// Inserts the element before the first one that `isBehind` accepts. If it accepts none, appends the element.
   package mutating func insert(_ element: Element, before isBehind: (Element) -> Bool) {
     guard let first else { return self.first = element }
     if isBehind(first) {
@@ -59,7 +59,7 @@ package struct OneOrMany<Element>: Sequence {
     others?.forEach(body)
   }
 
-  /// Calls `body` with each element, in its place.
+  /// Calls `body` with each element, which it may change.
   @inline(__always)
   package mutating func change(_ body: (inout Element) -> Void) {
     if first != nil { body(&first!) }

@@ -1,8 +1,8 @@
 internal import RunLoopLibc
 
 /// A descriptor that is closed once: when its item is invalid or destroyed, is a member of no mode, and none of the
-/// item's callouts runs. It is never closed while it is registered in an epoll set, so that no source receives events
-/// of the number's next file.
+/// item's callouts runs. While it is registered in an epoll set it is not closed: otherwise a source could receive
+/// events of the number's next file.
 package final class OwnedDescriptor: Sendable {
   package let fileDescriptor: Int32
   /// The item has one hold, and so has each membership and each callout that runs.
@@ -20,17 +20,17 @@ package final class OwnedDescriptor: Sendable {
   /// Begins a hold. Returns false if the descriptor is closed, or about to be.
   package func hold() -> Bool { holds.hold() }
 
-  /// Whether the descriptor, once readable, stays so until it is read. That holds for pipes and sockets. It does not
-  /// for a timerfd, which may be set again, for a signal, which may be taken, and for an epoll instance, whose members
-  /// may be read. One system call.
+  /// Whether the descriptor is a pipe or a socket: once readable, these stay readable until they are read. A timerfd
+  /// may be set again, the signal of a signalfd may be taken elsewhere, and the members of an epoll instance may be
+  /// read. One system call.
   var isStream: Bool {
     var info = stat()
     guard fstat(fileDescriptor, &info) == 0 else { return false }
     return info.st_mode & S_IFMT == S_IFIFO || info.st_mode & S_IFMT == S_IFSOCK
   }
 
-  /// Whether the item is a member of one mode of all loops and no callout of it runs. Also true if the item is a member
-  /// of none and one callout runs.
+  /// True if the item is a member of one mode of all loops, and none of its callouts runs. Also true if it is a member
+  /// of none, and one callout runs.
   var isHeldByOneMode: Bool { holds.count == 2 }
 
   /// Ends a hold for which `hold` has returned true.

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The waits of threads that take turns, by the word that they sleep on. A thread that changes the word wakes them,
-/// even if it has another `TurnTaking`, or none.
+/// The waits of threads that take turns. A thread that changes the word of a wait ends the wait, even if it has another
+/// `TurnTaking`, or none.
 final class ParkedWaits: ProcessWideObject {
   private struct Wait {
     let word: UInt
@@ -16,7 +16,8 @@ final class ParkedWaits: ProcessWideObject {
 
   private static let table = ProcessWide<ParkedWaits>()
 
-  /// Calls `turns.wait` with the wait in the table. A change that `isUnchanged` does not see finds the wait there.
+  /// Calls `turns.wait` while the wait is in the table. A thread that changes the word after the call of `isUnchanged`
+  /// finds the wait there.
   static func wait(
     on word: UInt, by turns: any TurnTaking, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool
   ) {

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// An object that exists once in a process.
 package protocol ProcessWideObject: AnyObject, Sendable {
-  /// Identifies the process that created the object. The object's lock has the number.
+  /// Identifies the process that created the object: that of the object's lock.
   var forkGeneration: UInt32 { get }
 }
 
@@ -22,7 +22,7 @@ package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
   package var existing: Object? { object(at: address.load(ordering: .acquiring)) }
 
   /// Returns the object, and creates it in the first call. Threads that make the first call at the same time get the
-  /// same object; what else `make` has returned is released. - Thread: Any.
+  /// same object, and the other results of `make` are released. - Thread: Any.
   package func current(_ make: () -> Object) -> Object {
     while true {
       let seen = address.load(ordering: .acquiring)
@@ -30,7 +30,7 @@ package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
       let made = Unmanaged.passRetained(make())
       let (exchanged, _) = address.compareExchange(
         expected: seen, desired: UInt(bitPattern: made.toOpaque()), ordering: .sequentiallyConsistent)
-      // The object that it replaces is the parent process's. It is kept, since it may be in use further up the stack.
+      // A replaced object is the parent process's. It is kept, since it may be in use further up the stack.
       if exchanged { return made.takeUnretainedValue() }
       made.release()
     }

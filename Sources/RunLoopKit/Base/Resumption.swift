@@ -1,11 +1,11 @@
-/// A task that is suspended until something happens, or until its wait is called off. It is resumed once, by what comes
-/// first.
+/// Suspends a task until a result comes, or until the wait is called off. The first of the two resumes the task, once.
 package final class Resumption<Value: Sendable>: @unchecked Sendable {
   private struct State {
     /// Set until the task is resumed.
     var continuation: UnsafeContinuation<Value, any Error>?
-    /// Set when `begin` has returned. A result that comes earlier is kept in `early`, and resumes the task when `begin`
-    /// returns: until then the task is not suspended, and other threads must not resume it.
+    /// Set when `begin` has returned. A result that comes earlier is kept in `early`, and the task's own thread then
+    /// resumes the task. If another thread resumed a task that is not suspended yet, ThreadSanitizer would report a
+    /// race.
     var hasBegun = false
     var early: Result<Value, any Error>?
     /// The closure that `begin` has returned.
@@ -74,14 +74,13 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     withExtendedLifetime(withdrawal) { continuation?.resume(with: result) }
   }
 
-  /// As `settle`, but a wait that was called off before ends with the reason for that: for values that mean nothing
-  /// then, such as a date.
+  /// As `settle`, but if the wait was called off before, the task gets that reason in place of the value. For values
+  /// that mean nothing then, such as a date.
   package func settleUnlessCalledOff(_ value: Value) {
     settle(lock.withLock { state.reason }.map { .failure($0) } ?? .success(value))
   }
 
-  /// Ends the wait with a result. If the wait was called off, a failure counts as its consequence, and the task gets
-  /// the reason instead.
+  /// Ends the wait with a result. If the wait was called off before, the task gets that reason in place of a failure.
   package func end(_ result: Result<Value, any Error>) {
     switch result {
     case .success(let value): settle(.success(value))
@@ -89,11 +88,11 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Ends the wait for something that will not happen: with the reason if the wait was called off, else with `error`.
+  /// Ends the wait with a failure: the reason if the wait was called off before, else `error`.
   package func lose(_ error: any Error) { settle(.failure(lock.withLock { state.reason } ?? error)) }
 
-  /// Called when `begin` has returned. If a result was kept, it counts, whatever comes at this moment: the section that
-  /// finds it takes the continuation, too.
+  /// Called when `begin` has returned. A result that was kept wins over one that comes now: the continuation is taken
+  /// in the same section.
   private func hasBegun(_ withdrawal: @escaping @Sendable () -> Bool) {
     let (early, continuation, reason) = lock.withLock {
       () -> (Result<Value, any Error>?, UnsafeContinuation<Value, any Error>?, (any Error)?) in

@@ -1,10 +1,8 @@
 internal import RunLoopLibc
 
-/// Elements in the order of adding, appended at the end and taken from the start. A row grows to what a burst needs;
-/// `trim` frees that again.
+/// Elements in the order of adding. A row grows to what a burst needs, and `trim` frees that again.
 ///
-/// Not an array: taking an element out of one, or leaving it there for its turn, costs a reference count and a check
-/// each.
+/// Not an array, since each access to an element of an array costs a reference count and a check.
 package struct Row<Element>: ~Copyable {
   /// Nil only while the row is empty.
   private var elements: UnsafeMutablePointer<Element>?
@@ -15,7 +13,7 @@ package struct Row<Element>: ~Copyable {
   private static var firstCapacity: Int { 4 }
   /// The capacity that an empty row keeps.
   private static var mostSpare: Int { 1024 }
-  /// The capacity that an empty row keeps after a burst that has used it.
+  /// The capacity that an empty row keeps after a burst that has used a quarter of it or more.
   private static var mostKept: Int { 8192 }
 
   package init() {}
@@ -65,9 +63,8 @@ package struct Row<Element>: ~Copyable {
     return removed
   }
 
-  /// Frees the memory that a burst has needed, if the row is empty. The code that empties a row calls this once at the
-  /// end, not after each element. Bursts that follow each other use the same memory, up to a limit. After a smaller
-  /// burst it is freed.
+  /// Frees the memory of a burst, if the row is empty. The code that empties a row calls this once at the end, not
+  /// after each element. Large bursts that follow each other use the same memory, up to a limit.
   @inline(__always)
   package mutating func trim() {
     guard first == end else { return }
@@ -84,8 +81,8 @@ package struct Row<Element>: ~Copyable {
     capacity = 0
   }
 
-  /// Moves the elements to the start, if half of the memory is free there: as many elements have been taken since the
-  /// last move, so a move costs O(1) for each. Otherwise doubles the memory.
+  /// Moves the elements to the start, if half of the memory is free there. As many elements have been taken since the
+  /// last move, so that a move costs O(1) for each. Otherwise doubles the memory.
   @inline(never)
   private mutating func makeRoom() {
     let count = count

@@ -25,7 +25,7 @@ extension RunLoopError {
   /// The system call that failed in the core's last function of several; nil if the core itself refused.
   package static var failedCall: String? { rlc_failed_call().map { String(cString: $0) } }
 
-  /// Checks the result of a libc function: -1, and `errno`, if it failed.
+  /// Checks the result of a libc function, which returns -1 and sets `errno` if it fails.
   @discardableResult
   package static func checkErrno(
     _ answer: Int32, _ name: String, _ detail: @autoclosure () -> String? = nil
@@ -35,8 +35,9 @@ extension RunLoopError {
     return answer
   }
 
-  /// Adopts what a function that makes descriptors has returned, so that its number is none of standard input, output
-  /// and error (`rlc_descriptor_adopt`). Each descriptor that RunLoopKit makes goes through here or through the core.
+  /// Checks the result of a function that makes a descriptor. Gives the descriptor another number if it has that of
+  /// standard input, output or error (`rlc_descriptor_adopt`). The core does the same with the descriptors that it
+  /// makes.
   /// - Throws: `.system` with the function's name.
   package static func checkDescriptor(
     _ made: Int32, _ name: String, _ detail: @autoclosure () -> String? = nil
@@ -52,7 +53,7 @@ extension RunLoopError {
     return words.isEmpty ? cause : "\(words.joined(separator: ": ")) (\(cause))"
   }
 
-  /// What helps against this error, whatever the call was about.
+  /// What helps against this error, whatever its subject.
   private var remedy: String? {
     switch (call, code) {
     case ("inotify_add_watch", ENOSPC): "the user's watches are used up; raise fs.inotify.max_user_watches"
@@ -75,7 +76,7 @@ extension RunLoopError {
     }
   }
 
-  /// The error of a wait: `errno` says why no run can wait in the mode any more.
+  /// The error of a run that ends because no run can wait in the mode any more.
   static func wait(_ errno: Int32) -> RunLoopError {
     let isClosed = errno == EBADF || errno == EINVAL
     return .system(

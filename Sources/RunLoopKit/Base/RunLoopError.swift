@@ -36,8 +36,7 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A call of this library is spelled as it is declared (`run(in:for:returnAfterSourceHandled:)`), one of the system
   /// as its manual page spells it (`epoll_ctl`) [RLK-ERROR-8].
   public var call: String? { details?.call }
-  /// In an object, so that the error has four words: an internal call throws it by its type, and returns that many in
-  /// registers.
+  /// In an object, so that the error has four words, which an internal call that throws by type returns in registers.
   private let details: Details?
 
   private final class Details: Sendable {

@@ -12,7 +12,7 @@ enum ThreadCalls {
     _ = rlc_thread_set_name(cut)  // only a name that is too long is refused, and this one is cut
   }
 
-  /// The process that has asked << 1 | whether there is a barrier.
+  /// The process's `forkGeneration` << 1, plus 1 if the system has a barrier.
   private static let barrierAnswer = Atomic<UInt64>(0)
 
   /// Whether the system has a barrier for all threads. A process asks once, with its first loop.
@@ -30,7 +30,7 @@ enum ThreadCalls {
   /// Makes all threads of the process pass a full barrier. Returns false if the system refuses.
   static func barrier() -> Bool { rlc_thread_barrier() == 0 }
 
-  /// Keeps the compiler from moving loads before stores that precede this. It is no instruction.
+  /// Keeps the compiler from moving later loads before earlier stores. It is no instruction.
   @inline(__always)
   static func lightBarrier() { rlc_thread_light_barrier() }
 }

@@ -26,8 +26,7 @@ package enum Unshared {
     return body()
   }
 
-  /// Lists a descriptor with the file that it has now. Called in the section that makes or receives it. Returns a C
-  /// status.
+  /// Lists a descriptor with its present file. Called in the section that makes or receives it. Returns a C status.
   package static func add(_ descriptor: Int32) -> Int32 { rlc_kit_unshared_add(descriptor) }
 
   /// Takes a descriptor off the list: it is the program's now, and a child may keep it.
