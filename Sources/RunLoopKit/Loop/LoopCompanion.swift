@@ -1,5 +1,5 @@
-/// An object with work for a loop that is neither an item nor a block, and that outlives the loop's thread: an
-/// executor.
+/// An object whose jobs a loop performs, and which the loop notifies of its end: an executor, for example. It is no
+/// item, and may outlive the loop's thread.
 protocol LoopCompanion: AnyObject, Sendable {
   /// The number of jobs that a run of this mode would do if it began now. A mode with jobs is not empty. Called with
   /// the loop's lock held.
@@ -8,9 +8,8 @@ protocol LoopCompanion: AnyObject, Sendable {
   /// The largest number of jobs that one pass does.
   var workPerPass: Int { get }
 
-  /// Called when the loop's thread is asked to end. Jobs that arrive from now on have to wait: the current pass does
-  /// not do them, be it in a turn that is on the stack or in one that begins later. Called on any thread, with the
-  /// loop's lock held.
+  /// Called when the loop's thread is asked to end. The current pass must not perform jobs that arrive from now on.
+  /// Called on any thread, with the loop's lock held.
   func loopQuits()
 
   /// Called when a run was left, with the work that was on its stack (decision 0041). No lock is held.
@@ -18,13 +17,12 @@ protocol LoopCompanion: AnyObject, Sendable {
   /// - Parameter run: The run's address on the stack.
   func runWasLeft(_ run: UInt)
 
-  /// Called when the loop's thread ends: the loop has made its last callout and does no more work. Called on that
-  /// thread, with no lock held.
+  /// Called on the loop's thread at its end, after the loop's last callout, with no lock held.
   func loopHasEnded()
 }
 
-/// The companions of a loop. Guarded by the loop's lock. The loop retains them until it is released: users of a
-/// companion, such as tasks that prefer an executor, do not retain it.
+/// The companions of a loop. Guarded by the loop's lock. The loop retains them until it is released, since tasks that
+/// prefer an executor do not retain it.
 struct LoopCompanions {
   private(set) var all: [any LoopCompanion] = []
 

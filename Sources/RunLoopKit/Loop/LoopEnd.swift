@@ -2,7 +2,8 @@ internal import Synchronization
 
 extension RunLoop {
   /// Ends the loop with its thread (rule 57). Removes all items under the lock; from then on adding and posting throw.
-  /// Then cancels the sources in each mode, and releases items and pending blocks, on this thread and without the lock.
+  /// Then calls the `cancel` hook of each source for each of its modes, and releases items and pending blocks, on this
+  /// thread and without the lock.
   func tearDown() {
     releaseAll()
     owner.scopes?.drain(to: 0)  // those callouts may have put actions into the scopes

@@ -19,8 +19,8 @@ final class LoopExtras {
 
   deinit { counters?.destroy() }
 
-  /// Finds a mode in a loop of many modes. No two modes have one name and none is ever removed, so the table only has
-  /// to catch up with new modes.
+  /// Finds a mode in a loop of many modes. Modes never vanish, and no two have the same name, so the table only has to
+  /// catch up with new modes.
   func mode(_ name: RunLoop.Mode, among modes: ContiguousArray<ModePointer>) -> ModePointer? {
     for mode in modes[modesByName.count...] { modesByName[mode.name] = mode }
     return modesByName[name]
@@ -50,7 +50,6 @@ final class LoopExtras {
     return made
   }
 
-  /// True if the statistics are collected or slow callouts reported.
   var isCounting: Bool { isCollecting || slowCalloutReporter != nil }
 
   /// Called before `settleCounters` makes the loop's thread count. The thread counts already if callouts are timed.

@@ -2,7 +2,7 @@
 struct LoopState: ~Copyable {
   var modes: ContiguousArray<ModePointer>
   let defaultMode: ModePointer
-  /// Names that were made common. A mode of such a name may not exist yet (A20).
+  /// Names that were made common. Their modes may not exist yet (A20).
   var commonNames: Set<RunLoop.Mode> = []
   var commonItems = CommonItems()
   var currentMode: ModePointer?
@@ -15,16 +15,14 @@ struct LoopState: ~Copyable {
   var isInMainQueue = false
   /// See `RunLoop.servesMainQueue`. Only the main loop uses it.
   var servesMainQueue = true
-  /// True once the loop has made its last callout: the loop does not notify companions that join later. The field
-  /// stands here because it fits into padding.
+  /// True once the loop has notified its companions of its end. This field and the next stand here because they fit
+  /// into padding.
   private(set) var companionsAreNotified = false
-  /// True once a block was withdrawn that was not in the queue: a drain may hold it. The field stands here because it
-  /// fits into padding.
+  /// True once a block was withdrawn that was not in the queue: a drain may hold it.
   var drainsHaveWithdrawnBlocks = false
   var idleModes = IdleModes()
 
   var callouts = CalloutRecord.Guarded()
-  /// Allocated on first use: most loops need none of it.
   private(set) var extras: LoopExtras?
 
   var collectedTimers = CollectedTimers()

@@ -9,7 +9,7 @@ enum MainLoop {
   static var shared: RunLoop {
     if let loop = made.existing { return loop }
     let loop = made.current { RunLoop(isMain: true, Kernel.mainThreadsOwn) }
-    // If the main thread asks, its record gets the loop too, and ends it with the thread.
+    // If this is the main thread, its record gets the loop too, and ends it with the thread.
     if MainThread.isCurrent { _ = ThreadRecord.current.currentLoop }
     return loop
   }

@@ -16,7 +16,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   private let ownerPlace: UnsafeMutablePointer<OwnerState>
   let wakes: Wakes
   let stops = Stops()
-  /// 1 while a block waits for any mode, else 0. Read without the lock, so that a pass can skip an empty queue.
+  /// 1 while the queue has a block, else 0. Read without the lock, so that a pass can skip an empty queue.
   let queuedBlocks = Atomic<Int>(0)
   /// The pthread_self(3) of the loop's thread. 0 until that thread asks for the loop, and after the thread's end.
   private let ownThread = Atomic<pthread_t>(0)
@@ -53,13 +53,11 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     statePlace.destroy()
   }
 
-  /// The state that any thread may use, under the lock.
   var state: LoopState {
     @inline(__always) unsafeAddress { UnsafePointer(statePlace) }
     @inline(__always) unsafeMutableAddress { statePlace }
   }
 
-  /// The state that only the loop's thread uses.
   var owner: OwnerState {
     @inline(__always) unsafeAddress { UnsafePointer(ownerPlace) }
     @inline(__always) unsafeMutableAddress { ownerPlace }
@@ -104,8 +102,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     return own == pthread_self() || (own == 0 && isMain && becomesMainThreads())
   }
 
-  /// The main thread may not have asked for the main loop yet. If it is the calling thread, the loop becomes its own
-  /// here.
+  /// If the calling thread is the main thread, makes the main loop its own. The thread may not have asked for it yet.
   @inline(never)
   private func becomesMainThreads() -> Bool {
     isUsable && MainThread.isCurrent && ThreadRecord.current.currentLoop === self

@@ -61,7 +61,6 @@ package final class ThreadRecord {
 
   deinit { scopes.destroy() }
 
-  /// Ends the loop and the scopes as the thread's end does. The thread goes on.
   static func endCurrent() {
     guard let pointer = pthread_getspecific(key) else { return }
     threadRecordEnds(pointer)

@@ -1,5 +1,5 @@
-// What waits for what, where it waits, and what wakes it. A waiter holds no lock of a loop, an item or a port; only one
-// that waits for another lock may hold some.
+// All waits: for what, where, and what ends them. A thread that waits holds no lock of a loop, an item or a port,
+// unless it waits for another lock.
 //
 // A thread that waits for another one sleeps on a number (`FutexWord`; in virtual time `ParkedWaits`) or in the kernel:
 //
@@ -13,10 +13,11 @@
 // | `invalidateAndWait`        | a callout's end       | `CalloutRecord.turn` | the loop, after the callout
 //
 // A thread that serves its own loop while it waits sleeps in a pass (`Wait.swift`) or in its host (`HostSleep.swift`).
-// An event of the mode wakes it, or an expiry, or the wakeup word (`WakeWord`). An `AwaitedEnd` says what ends its run:
+// An event of the mode wakes it, or an expiry, or a post to the wakeup word (`WakeWord`). In the last three rows an
+// `AwaitedEnd` ends the run:
 //
 // | waiter                     | waits for             | waits on             | woken by
-// | `run`                      | a stop, an empty mode | `Activation`         | a stop, or the last member's removal
+// | `run`                      | a stop, an empty mode | `Stops`              | a stop; after a removal only a wake
 // | `run(until:)`              | a condition           | `AwaitedCondition`   | any event or wake; evaluated then
 // | `run(in:_:)`               | a task's end          | `AwaitedTask`        | the task, by a hidden port
 // | `request`                  | a reply               | `AwaitedReply`       | the replier, by a hidden port
