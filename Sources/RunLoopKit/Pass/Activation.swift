@@ -17,7 +17,7 @@ struct Activation {
     var served: Unmanaged<RunLoop.Item>?
     /// Whether `served` is a descriptor source whose callout is on the stack.
     var serving = Serving.no
-    /// True while the pass holds the descriptor that `served` owns.
+    /// True while the pass keeps the descriptor open that `served` owns.
     var isOwned = false
     var wakes = Wakes.OfRun.accepting
     /// Set before the first pass. A mode that becomes common later serves the main queue from its next run on.
@@ -48,7 +48,7 @@ struct Activation {
   @inline(__always)
   var isRunning: Bool { state.at != 0 }
 
-  /// Sets what differs from the state that the last run, or `beginNesting`, has left.
+  /// Sets the fields that the end of the last run, or `beginNesting`, has not reset.
   @inline(__always)
   func begin(at place: UInt, scope: Int, awaiting end: AwaitedEnd?) {
     state.at = place
@@ -99,7 +99,7 @@ struct Activation {
 
   func notePerform() { state.hasPerformed = true }
 
-  /// True if there was one since the last call.
+  /// True if one has run since the last call.
   @inline(__always)
   func takePerform() -> Bool {
     guard state.hasPerformed else { return false }

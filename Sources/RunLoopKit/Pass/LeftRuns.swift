@@ -1,8 +1,8 @@
 internal import Synchronization
 
 // Runs that were left: a C++ exception, another unwinding or longjmp(3) has jumped over them, out of a callout. Nothing
-// notifies the loop of that. It finds such a run by its address on the stack: when the next run or a host's call
-// begins, and when a callout returns to a run that is not the innermost one (decision 0041).
+// notifies the loop of that. The loop finds such a run by its address on the stack: when the next run or a host's call
+// begins, and when a callout returns although a run inside it has not ended (decision 0041).
 
 extension RunLoop {
   /// Ends the runs that were left.
@@ -46,8 +46,9 @@ extension RunLoop {
     while innermostRun.isRunning, place.sees(left: innermostRun.state.at) { endLeftRun(hasCalloutEnded: true) }
   }
 
-  /// Ends the innermost run, which was left. Puts back what the run has taken and not called. The callout on the run's
-  /// stack counts as over.
+  /// Ends the innermost run, which was left. Puts back what the run has taken and not called. The callout that was left
+  /// counts as ended.
+  /// - Parameter hasCalloutEnded: The callout in which the run began has returned.
   @inline(never)
   func endLeftRun(hasCalloutEnded: Bool) {
     if owner.hasHostedWait { endHostedWaitsOfLeftRun() }

@@ -31,8 +31,8 @@ extension RunLoop: DescriptorOwner {
     case .wakeup: sayIsReplaced("eventfd")
     case .other: break
     }
-    // Another thread may have noticed the loss while the loop sleeps with the old descriptor. And a host has to ask for
-    // the new one.
+    // If another thread has noticed the loss, the loop may be asleep with the old descriptor. A host must ask for the
+    // new one.
     kick()
   }
 
@@ -43,8 +43,6 @@ extension RunLoop: DescriptorOwner {
   /// Has the set watch the eventfd as a hint. Makes a new eventfd if other code has closed the old one. Under the lock.
   func watchWakeup(in set: PortSet) throws(RunLoopError) { try wakes.word.watch(in: set) }
 
-  /// Called when other code has closed the eventfd: before the next sleep all sets get a new one to watch. Under the
-  /// lock. - Thread: The loop's own.
   func demandWakeupRenewal() { wakes.word.demandRenewal() }
 
   /// Announces a sleep in the mode's set. Returns false if the loop must not sleep: something was posted, or the sets

@@ -73,7 +73,7 @@ extension RunLoop {
     lock.withLock { state.isInMainQueue = false }
     timing.end(nil, .mainQueue, on: self)
     if owner.hasHostedWait { endHostedWaitsOfCallout() }
-    owner.mainQueue.hasNoTurn()  // the next pass does not ask the queue by itself
+    owner.mainQueue.hasNoTurn()  // the next pass skips (g)
     return hasServed
   }
 

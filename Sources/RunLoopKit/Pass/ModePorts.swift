@@ -38,8 +38,8 @@ extension ModePointer {
   @inline(__always)
   var hasHints: Bool { ports.set != nil }
 
-  /// Makes the port set, when a descriptor or a port is added, or when a run or a host needs it. The set watches
-  /// timerfds that are armed already: from here on an expiry has its place among the ready ports.
+  /// Makes the port set unless it exists. The set also watches the timerfds of the mode's timers: from here on an
+  /// expiry has its place among the ready ports.
   func makePortSet(on loop: RunLoop) throws(RunLoopError) {
     if ports.set == nil {
       _ = try loop.makeWakeup()

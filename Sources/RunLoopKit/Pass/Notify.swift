@@ -1,8 +1,8 @@
 internal import Synchronization
 
 extension ModePointer {
-  /// Calls the observers that are interested at this moment, in their order (rules 42-45): each if it is still a
-  /// member, valid and not firing. Observers that are added meanwhile wait for the next notification.
+  /// Calls the observers of `activity` in their order (rules 42-45), each if it is still a member, valid and not
+  /// firing. Observers that are added meanwhile wait for the next notification.
   @inline(__always)
   func notify(_ activity: RunLoop.Activity, insideOf at: UInt, on loop: RunLoop) {
     guard observers.want(activity) else { return }
@@ -13,9 +13,9 @@ extension ModePointer {
   @inline(never)
   private func notifyObservers(_ activity: RunLoop.Activity, on loop: RunLoop) {
     loop.lock.lock()
-    // A reference to the array, no copy. Only an observer that changes the array makes a copy.
+    // Retains the array. An observer that changes the array makes a copy.
     let collected = observers.row
-    // It may hold the last references, which are released after the lock.
+    // The array may hold the last references to observers, which are released after the lock.
     withExtendedLifetime(collected) {
       collected.withUnsafeBufferPointer { call($0, version: observers.version, activity, on: loop) }
       loop.lock.unlock()
@@ -29,7 +29,7 @@ extension ModePointer {
     on loop: RunLoop
   ) {
     for index in collected.indices {
-      // The caller holds the array.
+      // The caller retains the array.
       Unmanaged.passUnretained(collected[index].observer)._withUnsafeGuaranteedRef { observer in
         guard observer.activities.rawValue & activity.rawValue != 0, !observer.isFiring,
           observer.validity.load(ordering: .acquiring),
@@ -55,8 +55,8 @@ extension RunLoop.Observer {
     timing.end(self, .observer, in: mode, on: loop)
   }
 
-  /// Invalidates an observer that does not repeat. If it has a context, the release of that belongs to the callout;
-  /// otherwise the callout ends before the invalidation.
+  /// Invalidates an observer that does not repeat. The callout ends before that, unless the observer has a context: the
+  /// release of a context is part of the callout.
   private func end(on loop: RunLoop) {
     if context == nil { loop.callouts.end(on: loop) }
     invalidate()

@@ -3,8 +3,8 @@ internal import RunLoopLibc
 
 /// The descriptors of one mode: a thin owner of `rlc_port_set`, whose contexts are references to the members.
 struct PortSet {
-  /// Descriptors of the loop itself. Their events are hints: they have a place in the order of readiness, and the truth
-  /// is read elsewhere.
+  /// Descriptors of the loop itself. An event of one is a hint: it has a place in the order of readiness, and the loop
+  /// reads elsewhere what has happened.
   enum Hint: Int {
     case wakeup = 1
     case timer = 2
@@ -44,7 +44,6 @@ struct PortSet {
     try RunLoopError.checkCore(rlc_kit_watch_wakeup(set, port))
   }
 
-  /// Watches the port's new eventfd in place of the lost one.
   func renewWakeup(_ port: OpaquePointer) throws(RunLoopError) {
     try RunLoopError.checkCore(rlc_kit_renew_wakeup(set, port))
   }
@@ -108,22 +107,22 @@ struct PortSet {
     try RunLoopError.check(status, "epoll_ctl", DescriptorWords.changed(descriptor, -status))
   }
 
-  /// Mutes the member, or ends that. False if epoll refuses to watch the member again for lack of memory or watches:
-  /// nothing is reported of it until `retry` succeeds. A closed number counts as watched, since `take` reports it. So
-  /// do a stale token and a child of fork(2), where there is nothing to report.
+  /// Mutes or unmutes the member. False if epoll refuses to watch the member again for lack of memory or watches: the
+  /// set then reports nothing of it until `retry` succeeds. A closed number counts as watched, since `take` reports it.
+  /// So do a stale token and a child of fork(2), where there is nothing to report.
   func setMuted(_ isMuted: Bool, token: UInt64) -> Bool {
     Self.isWatched(rlc_port_set_set_muted(set, rlc_token(bits: token), isMuted))
   }
 
-  /// Removes and releases the member. False if epoll refuses to watch an earlier member of the same number: nothing is
-  /// reported of that one until `retry` succeeds.
+  /// Removes and releases the member. False if epoll refuses to watch an earlier member of the same number: the set
+  /// then reports nothing of that one until `retry` succeeds.
   func remove(_ member: AnyObject, token: UInt64) -> Bool {
     let status = rlc_port_set_remove(set, rlc_token(bits: token))
     Unmanaged.passUnretained(member).release()
     return Self.isWatched(status)
   }
 
-  /// True if `take` has to report members that epoll does not watch any more: a sleeping loop has to be woken. [any]
+  /// True if `take` has to report members that epoll does not watch any more: wake a sleeping loop. - Thread: Any.
   var hasUnwatched: Bool { rlc_port_set_has_unwatched(set) }
 
   /// Tries to watch the refused members. True if epoll watches all members again.
@@ -147,8 +146,8 @@ struct PortSet {
   /// True if a poll would find an event, true or stale. One system call. - Thread: The loop's own.
   var isReadable: Bool { Kernel.current.isReadable(fileDescriptor) }
 
-  /// Says that only the callouts for the member's events read its descriptor: a fetched event remains true until it is
-  /// taken. `isOwned` is true only for a member that has just been inserted.
+  /// If true, only the member's own callouts read its descriptor, so that a fetched event stays true until it is taken.
+  /// The caller passes true only for a member that it has just inserted.
   func setOwned(_ isOwned: Bool, token: UInt64) { rlc_kit_set_owned(set, rlc_token(bits: token), isOwned) }
 
   var hasBatch: Bool { rlc_kit_has_batch(set) }

@@ -87,9 +87,9 @@ private final class AwaitedCondition: AwaitedEnd {
 
   override func check() -> Bool { ask() }
 
-  /// Evaluates the condition. If it is false, the call wakes its own loop in two cases, so that the next wait polls
-  /// instead of sleeping. First, the condition has run the loop: that run may have taken the wake of a later change.
-  /// Second, blocks are queued: the loop runs them before the wait, and they may make the condition true.
+  /// Evaluates the condition. If it is false, interrupts the loop in two cases, so that the next wait polls instead of
+  /// sleeping. First, the condition has run the loop: that run may have taken the wake of a later change. Second,
+  /// blocks are queued: the loop runs them before the wait, and they may make the condition true.
   func ask() -> Bool {
     guard !isMet else { return true }
     let lastRun = loop.owner.runs

@@ -41,7 +41,6 @@ extension RunLoop {
     }
   }
 
-  /// True if something was posted: do not sleep.
   @inline(never)
   func spin(until deadline: UInt64) -> Bool {
     let limit = wantedSpin.load(ordering: .relaxed)

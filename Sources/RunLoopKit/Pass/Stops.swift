@@ -5,10 +5,10 @@ internal import Synchronization
 struct Stops: ~Copyable {
   /// The innermost run's serial << 1, plus 1 if the run is asked to stop; 0: there is no run.
   private let word = Atomic<UInt64>(0)
-  /// What is known of the runs that begin later: a number of `Later`.
+  /// Whether runs that begin later have to stop: a number of `Later`.
   private let later = Atomic<UInt8>(Later.nothing)
 
-  /// Computed numbers: a signal handler that calls `request` must not meet the initialisation of stored ones.
+  /// Computed, not stored: a signal handler that calls `request` must not run the initialisation of stored numbers.
   private enum Later {
     static var nothing: UInt8 { 0 }
     /// All runs have to stop, the ones on the stack too, because the thread has to end.
@@ -90,11 +90,10 @@ struct Stops: ~Copyable {
   @inline(__always)
   var isQuitting: Bool { later.load(ordering: .sequentiallyConsistent) == Later.quit }
 
-  /// The caller sets this and then reads the word. A run that begins writes the word and then reads this. So the
-  /// request reaches the run, or the run sees that it has to stop.
+  /// The caller then calls `request`, which reads the word. A run that begins writes the word and then reads `later`.
+  /// So the request reaches the run, or the run sees that it has to stop.
   func quit() { later.store(Later.quit, ordering: .sequentiallyConsistent) }
 
-  /// Ends the effect of `quit`. - Thread: The loop's own.
   func resume() { later.store(Later.nothing, ordering: .sequentiallyConsistent) }
 }
 

@@ -46,12 +46,12 @@ struct WakeWord: ~Copyable {
     return pointer
   }
 
-  /// Posts a kick: the loop makes a pass, and no enclosing run receives the kick as a wake.
+  /// Posts an interrupt: the loop makes a pass, and no enclosing run receives the interrupt as a wake.
   func kick() { if let pointer { check(rlc_wakeup_port_kick(pointer)) } }
 
-  /// Checks the status of a post. A loop that has ended, or that belongs to the parent process, is ignored. Other
-  /// statuses say that the write has failed, because other code has closed the eventfd. 2: a new eventfd has woken the
-  /// loop. An error: there is no new one, and a sleeping loop sleeps on until something else ends its wait.
+  /// Reports a post whose write has failed, because other code has closed the eventfd. 0, 1: no failure. 2: a new
+  /// eventfd has woken the loop. `-ESHUTDOWN`, `-ECHILD`: the loop has ended, or belongs to the parent process. Other
+  /// errors: there is no new eventfd, and a sleeping loop sleeps on until something else ends its wait.
   @inline(__always)
   private func check(_ status: Int32) {
     if UInt32(bitPattern: status) > 1 && status != -ESHUTDOWN && status != -ECHILD { reportOnce(isWoken: status > 0) }

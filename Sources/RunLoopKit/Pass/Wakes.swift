@@ -2,14 +2,15 @@ internal import Synchronization
 
 /// Decides which run receives a wake (rules 15-18).
 ///
-/// Any thread posts to the word. Each post interrupts a sleep. A kick makes the run that takes it do a pass. A wake may
-/// have been meant for an enclosing run, which then has to poll once more. The loop's thread takes what was posted at
-/// fixed points of a pass. A host that is between `prepareToWait` and `runPendingWork` counts as an enclosing run.
+/// Any thread posts a wake or an interrupt (`kick`) to the word, and each post ends a sleep. An interrupt makes the run
+/// that takes it do a pass. A wake may have been meant for an enclosing run, which then has to poll once more. The
+/// loop's thread takes what was posted at fixed points of a pass. A host that is between `prepareToWait` and
+/// `runPendingWork` counts as an enclosing run.
 struct Wakes: ~Copyable {
-  /// Where threads post wakes and kicks, and where the loop sleeps.
+  /// Where threads post, and where the loop sleeps.
   let word: WakeWord
   /// True if another thread has moved a date since the loop last dropped a post, or ended a wait that took one. The
-  /// next kick may be that thread's.
+  /// next interrupt may be that thread's.
   private let hasMovedDate = Atomic<Bool>(false)
   /// The `OfHost` of the innermost wait of a host. - Thread: The loop's own.
   private let ofHost = Atomic<UInt32>(0)
@@ -22,8 +23,8 @@ struct Wakes: ~Copyable {
     static var accepting: Self { Self(rawValue: 1) }
     /// A nested run has taken a wake that may have been meant for this run, whose next wait does not block (rule 17).
     fileprivate static var pendingWake: Self { Self(rawValue: 2) }
-    /// A wake, or a kick, was posted in a pass that did not wait. The next wait takes it, be it this run's or a nested
-    /// run's.
+    /// A wake, or an interrupt, was posted in a pass that did not wait. The next wait takes it, be it this run's or a
+    /// nested run's.
     fileprivate static var heldWake: Self { Self(rawValue: 4) }
     fileprivate static var heldKick: Self { Self(rawValue: 8) }
     /// The run's own next wait does not block: a stop came before the run accepted wakes, what ends the run may have
@@ -62,7 +63,7 @@ struct Wakes: ~Copyable {
   init(_ kernel: Kernel?) { word = WakeWord(kernel) }
 
   /// Called when another thread has moved a date. A date that has moved into the past causes an expiry and, after it, a
-  /// pass for the kick (rule 18). [any]
+  /// pass for the interrupt (rule 18). - Thread: Any.
   func dateHasMoved() {
     hasMovedDate.store(true, ordering: .relaxed)
     word.kick()
@@ -87,7 +88,7 @@ extension Wakes {
     guard !run.wakes.contains(.accepting) else { return false }
     let hasDropped = drop(passingTo: run.parent)
     run.wakes.insert(.accepting)
-    // If a stop came after the decision at (n), its kick may have been dropped just now. Later kicks are kept.
+    // If a stop came after the decision at (n), its interrupt may have been dropped just now. Later ones are kept.
     if stops.isRequested { run.wakes.insert(.pendingPoll) }
     return hasDropped
   }
@@ -138,7 +139,7 @@ extension Wakes {
   @inline(never)
   func settle(_ posted: WakeWord.Posted, of run: Activation, isExpiry: Bool) {
     if posted == .wake { markPending(for: run.parent) }
-    // Only the kick for a moved date is held. A stop needs no kick any more: it ends this run after the pass, or an
+    // Only the interrupt for a moved date is kept. A stop needs none any more: it ends this run after the pass, or an
     // enclosing one.
     if takeDateMove(), posted == .kick, isExpiry { run.wakes.insert(.heldKick) }
   }
@@ -200,8 +201,8 @@ extension Wakes {
   private func keepForHost(_ posted: WakeWord.Posted) { ofHost.store(host.adding(posted).rawValue, ordering: .relaxed) }
 
   /// Called when a host begins to wait, in a callout of `run`, or outside of all runs. Drops what was posted while
-  /// nothing waited, because the host polls everything next. But a wake that the run would have kept is the host's
-  /// first (rule 17). Returns what `endHostedWait` restores.
+  /// nothing waited, because the host polls everything next. A wake that the run would have kept goes to the host first
+  /// (rule 17). Returns what `endHostedWait` restores.
   func beginHostedWait(inside run: Activation?) -> OfHost {
     let outer = host
     let posted = word.take()
@@ -211,8 +212,8 @@ extension Wakes {
     return outer
   }
 
-  /// Called when the same wait is prepared again. Keeps what the last `prepareToWait` has got. A kick is not kept,
-  /// because the host polls next.
+  /// Called when the same wait is prepared again. Keeps a wake that came after the last `prepareToWait`, but no
+  /// interrupt, because the host polls next.
   func continueHostedWait() { if word.take() == .wake { keepForHost(.wake) } }
 
   /// Called when `runPendingWork` has notified the observers: later wakes are not for the host. True if the host had
@@ -224,7 +225,7 @@ extension Wakes {
     return pending != .none
   }
 
-  /// Called when the wait and the run around it were left. A pending wake goes to the run, whose end passes it on. A
+  /// Called when the wait and the run around it were left. A pending wake goes to the run, whose end passes it on. One
   /// poll too many does no harm.
   func endLeftHostedWait(_ outer: OfHost, inside run: Activation) {
     if host.pending == .wake { run.wakes.insert(.pendingWake) }

@@ -15,7 +15,7 @@ extension RunLoop {
   /// True while the loop sleeps, and nothing has woken it yet. - SeeAlso: `CFRunLoopIsWaiting`.
   public var isWaiting: Bool { isUsable && wakes.word.isAsleep }
 
-  /// Interrupts the loop's sleep, so that it makes a pass. Unlike a wake, a kick is for no enclosing run. [any]
+  /// Makes a sleeping loop do a pass. Unlike a wake, an interrupt is for no enclosing run. - Thread: Any.
   @inline(__always)
   func kick() { wakes.word.kick() }
 
