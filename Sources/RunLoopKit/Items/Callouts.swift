@@ -1,9 +1,9 @@
 // The functions that call user code while a loop runs. Ports, events and channels have such a file of their own; no
 // other file calls user code. Each kind of call has one function, which is never inlined. Stack traces and profiles
 // explain themselves by these names, so do not rename them. No two functions have the same shape, which is their
-// parameters and their result: the optimiser would merge them, whatever the offsets of the fields are. No function ends
-// in a call, which the optimiser would turn into a jump. Several functions return a constant: it gives them a shape of
-// their own, and lets them end in something else than a call.
+// parameters and their result: the optimiser would merge them, whatever the offsets of the fields are. In machine code
+// no function ends in a call, which the optimiser would turn into a jump. Where a function returns a constant, the
+// constant gives it a shape of its own, or an end that is no call.
 
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(_ block: () -> Void) {
@@ -73,7 +73,6 @@ func __RUNLOOPKIT_IS_COMPARING_SOURCES__(_ a: AnyHashable, _ b: AnyHashable, _ a
   areEqual = a == b
 }
 
-/// Always returns true.
 @inline(never)
 func __RUNLOOPKIT_IS_HASHING_A_SOURCE__(_ identity: AnyHashable, _ hasher: inout Hasher) -> Bool {
   identity.hash(into: &hasher)
@@ -86,21 +85,20 @@ func __RUNLOOPKIT_IS_DESCRIBING_A_CONTEXT__(_ context: any Sendable, _ words: in
   words = String(describing: context)
 }
 
-/// Called when the pause of an item that exceeded its rate limit is over. Always returns true.
+/// Called when the pause of an item that exceeded its rate limit is over.
 @inline(never)
 func __RUNLOOPKIT_IS_TELLING_OF_A_RESUMED_ITEM__(_ item: RunLoop.Item, _ onResume: (RunLoop.Item) -> Void) -> Bool {
   onResume(item)
   return true
 }
 
-/// Called for a block that will never run. Returns 1, the number of calls.
+/// Called for a block that will never run.
 @inline(never)
 func __RUNLOOPKIT_IS_TELLING_OF_A_DROPPED_BLOCK__(_ onDrop: @Sendable () -> Void) -> Int {
   onDrop()
   return 1
 }
 
-/// Always returns true.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FINAL_CALL__(_ action: @Sendable () -> Void) -> Bool {
   action()

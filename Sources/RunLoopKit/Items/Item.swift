@@ -13,8 +13,8 @@ extension RunLoop {
     /// `AtomicLazyReference` would cost hundreds of instructions for each load, since the compiler (6.3) does not
     /// specialise it.)
     private final let extrasAddress: Atomic<UInt>
-    /// A leaf lock: a thread that holds it takes no loop's lock. It remembers the process that made it. In a child of
-    /// fork(2) an inherited item is dead, and the child must not touch its locks.
+    /// A leaf lock: a thread that holds it takes no loop's lock. It remembers the process that made it, since an
+    /// inherited item is dead in a child of fork(2).
     private final let leaf = Lock()
     final let validity = Atomic<Bool>(true)
     /// True while the callout of this observer or timer is on the stack.
@@ -157,11 +157,9 @@ extension RunLoop {
     @inline(__always)
     package final var owned: OwnedDescriptor? { extras?.descriptors?.owned }
 
-    /// Limits how often the loop calls the item.
     @inline(__always)
     final var limiter: RateLimiter? { extras?.descriptors?.limiter }
 
-    /// The descriptor that loops watch in place of the item's own.
     final var standIn: OwnedDescriptor? { extras?.descriptors?.standIn }
 
     /// Identifies the process that made the item.

@@ -9,11 +9,8 @@ final class ItemExtras: @unchecked Sendable {
   let onlyLoop: UInt64?
   let descriptors: ItemDescriptors?
   var context: (any Sendable)?
-  /// True if the item does not keep its modes from being finished.
   let isBackground = Atomic<Bool>(false)
-  /// True if programs cannot find the item.
   var isHidden = false
-  /// True if the end of its loop invalidates the item.
   var endsWithItsLoop = false
 
   var label: String? {

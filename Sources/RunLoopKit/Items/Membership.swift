@@ -27,7 +27,7 @@ extension RunLoop {
     if let hooks = item.hooks { change.forEach(mode) { hooks.entered($0, of: self) } }
     if item.kind == .port, change.isAny { try checkConnections(of: unsafeDowncast(item, to: Port.self), change, mode) }
     if item.kind == .eventSource, change.isAny { unsafeDowncast(item, to: EventSource.self).hasEntered() }
-    // If another thread invalidated the item meanwhile, it may have missed this membership.
+    // A thread that has invalidated the item meanwhile may have missed this membership.
     if item.isInvalidated { detachLate(item) }
     if change.isAny { return true }
     explainIgnored(item, mode)
