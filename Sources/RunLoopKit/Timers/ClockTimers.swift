@@ -13,7 +13,7 @@ struct ClockTimers {
   /// The date whose expiry a pass has taken; nil: none, since 0 is a date like any other. Until the pass collects the
   /// due timers, the timerfd is not armed for that date again.
   private var taken: UInt64?
-  // A number and not the enum: an optional `ClockTimers` then shows nil in the heap's pointer, which is read anyway.
+  // A number, not the enum: the nil of an optional `ClockTimers` is then in the heap's pointer, which is read anyway.
   private let clockNumber: UInt8
 
   init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
@@ -103,7 +103,7 @@ struct ClockTimers {
 
   /// Arms the timerfd for the heap's date, and makes one if there is none. Returns what `armedDate` returns, and nil if
   /// no timerfd can be made.
-  /// - Parameter sparesPast: Leaves a date that has come to the pass, which reads the clock anyway; returns 0 then.
+  /// - Parameter sparesPast: If the date has come, returns 0 without arming: the pass reads the clock anyway.
   @inline(__always)
   mutating func arm(for wakeAt: UInt64, in set: PortSet, sparesPast: Bool, on loop: RunLoop) -> UInt64? {
     if wakeAt == taken { return 0 }
@@ -120,7 +120,7 @@ struct ClockTimers {
   @inline(never)
   private mutating func armRarely(in set: PortSet, _ sparesPast: Bool, _ kernel: Kernel?) -> UInt64? {
     let wakeAt = heap.wakeAt
-    // The first timer has left or lost its date. An expiry at the old date (A1) would give its place to the next timer.
+    // No timer has a date any more. An expiry at the old date (A1) would give its place to a later timer.
     if wakeAt == Time.forever {
       if let status = port?.disarm(), status < 0 { portHasFailed(status, in: set) }
       return wakeAt

@@ -12,7 +12,7 @@ struct CollectedTimers: ~Copyable {
     fileprivate(set) var token: UInt64
   }
 
-  /// Only where `made` is set.
+  /// `made` must be set.
   private var row: Row<Entry> {
     @inline(__always) unsafeAddress { UnsafePointer(made!) }
     @inline(__always) unsafeMutableAddress { made! }
@@ -109,7 +109,7 @@ struct CollectedTimers: ~Copyable {
   /// How many wakes tolerance has saved among the timers that one expiry serves: one for each date that only tolerant
   /// timers have. If all timers are tolerant, one of these dates would have been a wake anyway, and does not count. All
   /// dates before the loop fell asleep count as one, since one pass would have served them: a loop that is late saves
-  /// nothing. `sleep` is never if the loop has not slept.
+  /// nothing. If the loop has not slept, `sleep` is `Time.forever`, and the result 0.
   func wakesSaved(from base: Int, since sleep: UInt64) -> UInt64 {
     if sleep == Time.forever { return 0 }
     var exact: Set<UInt64> = [], tolerant: Set<UInt64> = []

@@ -57,14 +57,13 @@ extension RunLoop.Timer {
       clear(links, on: loop)
       return date
     }
-    // The next timer's expiry may come during this callout. It is not armed before: the collected timers come first.
+    // Before the last of the collected timers is called, the next timer is armed, since its expiry may come meanwhile.
     if fired != nil, loop.state.collectedTimers.isLast(index) { collected.mode.armTimers(on: loop) }
     return fired
   }
 
-  /// Whether the timer is still due. It is not if its clock was set back since it was collected: it must not fire
-  /// early, and is armed for its date again. It is not, either, if it was given a later date, for which it is armed
-  /// already. Under the leaf lock.
+  /// Whether the timer is still due. It is not if its clock was set back since it was collected, and is then armed for
+  /// its date again. Nor is it due if it was given a later date, for which it is armed already. Under the leaf lock.
   private func isStillDue(_ collected: CollectedTimers.Entry, on loop: RunLoop) -> Bool {
     let now = Kernel.now(clock)
     if schedule.date(on: clock) <= now {

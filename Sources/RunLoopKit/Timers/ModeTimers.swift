@@ -131,7 +131,6 @@ struct ModeTimers: ~Copyable {
       .arm(token: token, deadline: schedule.date(on: timer.clock), tolerance: schedule.tolerance)
   }
 
-  /// Gives the heap the timer's new tolerance. Its place among equal dates stays.
   mutating func spread(_ timer: RunLoop.Timer, token: UInt64) {
     heap(of: timer.clock)?.setTolerance(timer.schedule.tolerance, token: token)
   }
@@ -146,8 +145,8 @@ struct ModeTimers: ~Copyable {
     heap(of: timer.clock)?.isArmed(token: token) != false
   }
 
-  /// Returns nil if the timerfd is armed for the first timer, and lets passes rest until then. Otherwise returns the
-  /// date of the row's first clock, which `arm` takes.
+  /// Returns nil, and sets how long passes rest, if nothing has to be armed: there is no timer, or only one clock, and
+  /// its `armedDate` is not nil. Otherwise returns the date of the row's first clock, which `arm` takes.
   @inline(__always)
   mutating func unarmedDate() -> UInt64? {
     guard let first = row.first else {
@@ -160,12 +159,12 @@ struct ModeTimers: ~Copyable {
     return nil
   }
 
-  /// Arms the timerfds for their clocks' first timers, and makes those that are missing. The caller does not put this
-  /// off, not even during a callout: an expiry has its place among the ready ports by the moment at which it comes
-  /// (rule 10). Returns false if a timerfd cannot be armed: then the waits carry its date.
+  /// Arms the timerfds for their clocks' first timers, and makes those that are missing. The caller does this at once,
+  /// even during a callout: an expiry has its place among the ready ports by the moment at which it comes (rule 10).
+  /// Returns false if a timerfd cannot be armed: then the waits carry its date.
   /// - Parameters:
   ///   - date: What `unarmedDate` has returned.
-  ///   - sparesPast: Leaves a date that has come to the pass.
+  ///   - sparesPast: As in `ClockTimers.arm`.
   @inline(__always)
   mutating func arm(for date: UInt64, in set: PortSet, sparesPast: Bool, on loop: RunLoop) -> Bool {
     guard row.first != nil else { return true }
@@ -230,8 +229,8 @@ struct ModeTimers: ~Copyable {
 
   // MARK: Expiries
 
-  /// Whether a timer is due. With `soft` an expiry has come, and each timer whose date has come may fire; without it
-  /// only those count whose tolerance is over, too.
+  /// Whether a timer is due. With `soft`, after an expiry, a timer is due when its date has come. Without it, a timer
+  /// is due when its tolerance is over, too.
   @inline(__always)
   mutating func isDue(soft: Bool) -> Bool {
     guard let first = row.first else { return false }

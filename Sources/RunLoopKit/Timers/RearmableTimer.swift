@@ -87,6 +87,6 @@ extension RunLoop.Timer {
 }
 
 extension Duration {
-  /// At least the core's "never".
+  /// So long that it counts as never.
   static var forever: Duration { .seconds(Int64.max) }
 }

@@ -11,7 +11,7 @@ extension RunLoop {
   public final class Timer: Item, @unchecked Sendable {
     /// The clock of the timer's dates. Never changes.
     public let clock: TimerClock
-    /// Whether the timer was given a tolerance, be it zero: a loop's default does not apply then. Guarded by the item's
+    /// Whether the timer was given a tolerance, even zero: a loop's default does not apply then. Guarded by the item's
     /// leaf lock.
     @exclusivity(unchecked) final var hasOwnTolerance: Bool
     /// Whether a date was set during the callout: that is the next date. Guarded by the item's leaf lock.
@@ -155,8 +155,7 @@ extension RunLoop {
       change(.date(convert(date.nanoseconds, from: Date.clock, to: clock), causesPass: true))
     }
 
-    /// Converts a date by the clocks of the timer's loop, as they stand now. A timer in no loop uses the calling
-    /// thread's.
+    /// Converts a date by the clocks of `kernel`, as they stand now.
     private func convert(_ date: UInt64, from clock: TimerClock, to other: TimerClock) -> UInt64 {
       let kernel = kernel
       return Time.convert(date, from: kernel.now(clock), to: kernel.now(other))

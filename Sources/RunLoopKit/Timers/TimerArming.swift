@@ -60,8 +60,7 @@ extension RunLoop.Timer {
     mode.armTimers(isAhead: isAhead, on: loop)
   }
 
-  /// Gives the heaps the timer's new tolerance. Its place among equal dates stays. A collected timer gets the tolerance
-  /// when it goes back into its heap.
+  /// Gives the heaps the timer's new tolerance. A collected timer gets it when it goes back into its heap.
   func spread(_ links: ItemLinks, on loop: RunLoop) {
     links.forEach { link in
       guard link.loop === loop, let mode = link.mode else { return }
