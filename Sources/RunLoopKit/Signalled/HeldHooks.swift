@@ -1,14 +1,14 @@
 internal import Synchronization
 
 extension RunLoop.Source {
-  /// The hooks of a source, and the number that equal sources share. Few sources have one.
+  /// The hooks of a source, and the number that equal sources share. Few sources have this object.
   final class HeldHooks: @unchecked Sendable {
     private let schedule: (@Sendable (RunLoop, RunLoop.Mode) -> Void)?
     private let cancel: (@Sendable (RunLoop, RunLoop.Mode) -> Void)?
     /// Nil: the source equals only itself.
     let identity: AnyHashable?
     let hasIdentity: Bool
-    /// 0: not known yet. The number is known after the hash.
+    /// 0: not known yet. The number becomes known after the hash.
     private let knownHash = Atomic<Int>(0)
     private let knownNumber = Atomic<UInt>(0)
 

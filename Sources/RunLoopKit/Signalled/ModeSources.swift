@@ -4,7 +4,7 @@ internal import Synchronization
 struct ModeSources: ~Copyable {
   private(set) var row: ContiguousArray<Entry> = []
   private let count = Atomic<Int>(0)
-  /// The sources with an identity of their own, by number. Of equal sources only one is a member (rule 28).
+  /// The sources with an identity, by number. Of equal sources only one is a member (rule 28).
   private var byNumber: [UInt: RunLoop.Source] = [:]
 
   struct Entry {

@@ -19,8 +19,8 @@ extension ModePointer {
     }
   }
 
-  /// Performs the only signalled source. Its signal is taken under the lock under which it was found. Called with the
-  /// lock held, and releases it.
+  /// Performs the only signalled source. Called under the lock: takes the signal there, and releases the lock before
+  /// the callout.
   @inline(never)
   private func performSource(at index: Int, on loop: RunLoop) -> Bool {
     let source = sources.row[index].source

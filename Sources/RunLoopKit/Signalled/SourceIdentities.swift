@@ -47,7 +47,7 @@ final class SourceIdentities: ProcessWideObject {
   /// Returns nil in the child of a comparison that has forked, since the child has another table.
   private func number(of new: Entry, hash: Int) -> UInt? {
     var new = new
-    /// Which groups equal the new identity, as far as they were compared, by their numbers.
+    /// Whether a group equals the new identity, by the group's number; nil: not compared yet.
     var compared: [UInt: Bool] = [:]
     while let other = lock.withLock({ enter(&new, hash, compared) }) {
       compared[other.number] = other.equals(new)
