@@ -1,5 +1,5 @@
 extension RunLoop {
-  /// Called when a descriptor source has changed its interest.
+  /// Called when an item's interest was set.
   func interestChanged(_ source: DescriptorItem) throws(RunLoopError) {
     guard isUsable else { return }
     let isServed = isCurrent && innermostRun.servedSource === source

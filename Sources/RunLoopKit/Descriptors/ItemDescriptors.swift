@@ -6,7 +6,6 @@ final class ItemDescriptors: Sendable {
   let heldOwned: Unmanaged<OwnedDescriptor>?
   /// Watched in place of the descriptor. Closed when the item is destroyed.
   let standIn: OwnedDescriptor?
-  /// Limits how often the loop calls the item.
   let limiter: RunLoop.RateLimiter?
   /// The reader that joins and leaves modes with the item.
   let reader: SharedReader?

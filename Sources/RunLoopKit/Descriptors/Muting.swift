@@ -34,7 +34,7 @@ extension RunLoop {
     return true
   }
 
-  /// For a source that was removed and added again in its own callout.
+  /// For a source that was removed and added again in its own callout: the new registration is not muted.
   @inline(never)
   private func muteAgain(_ activation: Activation, in mode: ModePointer) {
     activation.state.served = nil

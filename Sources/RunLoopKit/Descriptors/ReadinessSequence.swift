@@ -8,8 +8,7 @@ extension RunLoop {
   ///   - fileDescriptor: An open descriptor, as for the source.
   ///   - interest: What to wait for. `.hangup` and `.error` are delivered in any case.
   ///   - ownership: Whether the descriptor is closed when the sequence is released.
-  ///   - unpollable: What to do with a descriptor that the kernel cannot watch; standard input is often
-  ///     one.
+  ///   - unpollable: What to do with a descriptor that the kernel cannot watch; often standard input.
   ///   - mode: A loop that does not run in this mode delivers nothing.
   /// - Throws: As `FileDescriptorSource.init`, which closes nothing then; and `.loopEnded` and `.forked` as
   ///   `add(_:to:)`, after an owned descriptor was closed.

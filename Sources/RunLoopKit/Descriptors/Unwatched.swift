@@ -1,5 +1,5 @@
-/// The members of a mode that epoll has refused to take back after they were muted (`ENOSPC`, `ENOMEM`). A descriptor
-/// source among them receives an error, and the loop tries to register all of them again, less and less often.
+/// The members of a mode that epoll has refused to watch again (`ENOSPC`, `ENOMEM`). A descriptor source among them
+/// receives an error, and the loop tries to register all of them again, less and less often.
 struct Unwatched {
   /// Members that have not received the error yet; the mode retains them. A member that leaves is removed.
   private var unreported: [Unmanaged<RunLoop.Item>] = []
