@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Counts the holds of an object that is released with the last of them. The owner has one hold until `giveUp`. Other
-/// threads have one during a call. A count of 0 never grows again.
+/// A reference count. A reference is a hold: the owner has one until `giveUp`, and other threads have one during a
+/// call. The object is released with the last hold. A count of 0 never grows again.
 package struct HoldCount: ~Copyable, Sendable {
   private let holds = Atomic<Int>(1)
   private let isGivenUp = Atomic<Bool>(false)

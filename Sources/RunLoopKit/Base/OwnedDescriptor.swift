@@ -9,7 +9,7 @@ package final class OwnedDescriptor: Sendable {
   private let holds = HoldCount()
   private let forkGeneration = Kernel.forkGeneration
 
-  /// Closes the descriptor, and whatever else the item has to close. Nil: close(2).
+  /// Closes the descriptor, and whatever else the item has to close. Nil: `Unshared.close`.
   private let closing: (@Sendable () -> Void)?
 
   package init(_ fileDescriptor: Int32, closing: (@Sendable () -> Void)? = nil) {

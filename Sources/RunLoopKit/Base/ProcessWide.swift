@@ -2,12 +2,12 @@ internal import Synchronization
 
 /// An object that exists once in a process.
 package protocol ProcessWideObject: AnyObject, Sendable {
-  /// Identifies the process that created the object: that of the object's lock.
+  /// Identifies the process that created the object. The object's lock has stored it.
   var forkGeneration: UInt32 { get }
 }
 
 /// The one object of its type in this process, created at its first use and kept for ever. A child of fork(2) creates
-/// its own, because another thread may have held the lock of the inherited one.
+/// its own, because a thread of the parent may have been changing the inherited one.
 package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
   /// The address of the object; 0 before the first one.
   private let address = Atomic<UInt>(0)

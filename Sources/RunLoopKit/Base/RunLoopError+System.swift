@@ -22,7 +22,7 @@ extension RunLoopError {
     return status
   }
 
-  /// The system call that failed in the core's last function of several; nil if the core itself refused.
+  /// The system call that failed in this thread's last call of such a function; nil if the core itself refused.
   package static var failedCall: String? { rlc_failed_call().map { String(cString: $0) } }
 
   /// Checks the result of a libc function, which returns -1 and sets `errno` if it fails.

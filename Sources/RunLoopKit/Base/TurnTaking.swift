@@ -1,7 +1,7 @@
-/// Decides which of a kernel's threads runs: the virtual time of RunLoopTesting. Without one the system decides.
+/// Decides which of a kernel's threads runs. RunLoopTesting implements it for virtual time.
 ///
-/// RunLoopKit's waits for other threads go through this; the waits of loops do not. The only call back into RunLoopKit
-/// is `isUnchanged`, since RunLoopKit may hold a lock when it calls `wake`.
+/// RunLoopKit's waits for other threads go through this; the waits of loops do not. An implementation calls nothing of
+/// RunLoopKit but `isUnchanged`, since RunLoopKit may hold a lock when it calls `wake`.
 package protocol TurnTaking: AnyObject, Sendable {
   /// Sleeps until `wake` of the same word, or until the deadline on the monotonic clock; it may return earlier.
   ///

@@ -6,7 +6,7 @@ extension RunLoop {
   /// thread and without the lock.
   func tearDown() {
     releaseAll()
-    owner.scopes?.drain(to: 0)  // those callouts may have put actions into the scopes
+    owner.scopes?.drain(to: 0)  // the callouts of `releaseAll` may have put actions into them
     for companion in lock.withLock({ state.endCompanions() }) { companion.loopHasEnded() }
   }
 

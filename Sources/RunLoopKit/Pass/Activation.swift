@@ -7,11 +7,11 @@ struct Activation {
   struct State {
     /// The run's address on the stack; 0: there is no run.
     var at: UInt = 0
-    /// What the run began in: another run, or a host's wait. Nil: in neither.
+    /// The run, or the host's wait, in which this run began. Nil: in neither.
     var outer: UnsafeMutablePointer<OuterRun>?
     /// The height of the thread's scopes before the run's entry observers.
     var scope = 0
-    /// What ends the run, besides a stop, its limit and an empty mode. The caller retains it until the run has ended.
+    /// Ends the run, besides a stop, its limit and an empty mode. The caller retains it until the run has ended.
     var awaited: Unmanaged<AwaitedEnd>?
     /// The item that the run serves, or has served last. The pass retains it while it is served.
     var served: Unmanaged<RunLoop.Item>?
@@ -78,7 +78,7 @@ struct Activation {
 
   // MARK: What ends it
 
-  /// True if what ends the run has come. Calls no user code.
+  /// True if the awaited end has come. Calls no user code.
   var hasAnswer: Bool { state.awaited.map { $0.takeUnretainedValue().isOver } ?? false }
 
   @inline(__always)

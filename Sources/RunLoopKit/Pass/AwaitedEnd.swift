@@ -1,12 +1,12 @@
-/// What ends a run, besides a stop, its limit and an empty mode: a reply, the end of a task, a condition.
+/// An end of a run, besides a stop, its limit and an empty mode: a reply, the end of a task, a condition.
 /// - Thread: The loop's own.
 class AwaitedEnd {
-  /// True if it may come without an event of the mode: each wake makes the run check it.
+  /// True if the end may come without an event of the mode: each wake makes the run check for it.
   final let isCondition: Bool
 
   init(isCondition: Bool = false) { self.isCondition = isCondition }
 
-  /// True if it has come. Calls no user code.
+  /// True if the end has come. Calls no user code.
   var isOver: Bool { false }
 
   /// As `isOver`, called once a pass. May call user code.

@@ -15,7 +15,7 @@ extension ModePointer {
     loop.lock.lock()
     // Retains the array. An observer that changes the array makes a copy.
     let collected = observers.row
-    // The array may hold the last references to observers, which are released after the lock.
+    // The array may hold the last references to observers, which are released after the unlock.
     withExtendedLifetime(collected) {
       collected.withUnsafeBufferPointer { call($0, version: observers.version, activity, on: loop) }
       loop.lock.unlock()

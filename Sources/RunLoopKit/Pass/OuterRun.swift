@@ -1,4 +1,4 @@
-/// What a nested run began in: another run, or a host's wait. The loop restores it when the nested run has ended or was
+/// The run, or the host's wait, in which a nested run began. The loop restores it when the nested run has ended or was
 /// left. It does not lie on the stack. - Thread: The loop's own.
 struct OuterRun: ~Copyable {
   /// The state of the outer run; that of no run if this is a host's wait. The first field: `UnsafeMutablePointer.run`

@@ -8,7 +8,7 @@ extension RunLoop {
     activation.servesMainQueue = mayServeMainQueue(in: mode)
     let deadline = limit.deadline()
     let isPoll = limit.isPoll
-    var hasJustServedMainQueue = leavesMainQueue(activation)  // it gets its turn by (g) from the second pass on
+    var hasJustServedMainQueue = leavesMainQueue(activation)  // true: the queue's first (g) is in the second pass
 
     while true {
       if let counters { counters.pointee.passBegins() }

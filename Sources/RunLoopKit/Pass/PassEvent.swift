@@ -5,7 +5,7 @@ enum PassEvent {
   case mainQueue
   /// The wait has failed for good: the run ends.
   case failed
-  /// Retained once. It is unmanaged because each function on its way would count references.
+  /// Retained once. Unmanaged, because each function that returns a managed item would count references.
   case port(Unmanaged<RunLoop.Item>, ready: UInt32)
 
   /// Releases the item of an event that is not served.

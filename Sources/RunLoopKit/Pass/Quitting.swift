@@ -26,7 +26,7 @@ extension RunLoop {
 
   /// Polls the default mode until everything that is ready now has had its turn. A pass serves all blocks and signalled
   /// sources, a bounded number of jobs, and one port or all due timers. So this makes as many passes as the ports and
-  /// the jobs need, and one more for the timers. Work that this work makes does not keep the thread alive.
+  /// the jobs need, and one more for the timers. Work that comes from this work does not keep the thread alive.
   /// - Thread: The loop's own.
   func serveWhatIsDue(while mayGoOn: () -> Bool) {
     var passes =

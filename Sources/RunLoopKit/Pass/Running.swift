@@ -44,7 +44,7 @@ extension RunLoop {
   }
 
   /// - Parameters:
-  ///   - end: What ends the run, besides a stop, the limit and an empty mode.
+  ///   - end: Ends the run, besides a stop, the limit and an empty mode.
   ///   - isOneOfAll: True if this is a part of a run of all modes (`runAllModes`). Then an empty mode is not reported.
   ///   - isKept: The run is made even if the mode is empty.
   func run(
