@@ -70,7 +70,7 @@ struct Activation {
     nonmutating set { state.servesMainQueue = newValue }
   }
 
-  /// What the run has to poll for. `begin` sets it; then only `Wakes` changes it.
+  /// The state of the run's wakes. `begin` sets it; then only `Wakes` changes it.
   var wakes: Wakes.OfRun {
     @inline(__always) get { state.wakes }
     @inline(__always) nonmutating _modify { yield &state.wakes }

@@ -1,4 +1,4 @@
-/// What the main loop knows about the main dispatch queue. - Thread: The loop's own.
+/// The main loop's knowledge of the main dispatch queue. - Thread: The loop's own.
 ///
 /// Each write to the queue's handle makes an edge in the port set of every common mode. An edge stays in its set until
 /// a fetch of that mode takes it. So a fetch shows whether the queue was signalled since the mode's last fetch. The

@@ -130,7 +130,7 @@ extension RunLoop {
     let isForked = endCallouts(of: activation, at: place, in: mode)
 
     timing.end(on: self)
-    // After the outermost run only a host can receive wakes. The next run drops what is posted now.
+    // After the outermost run only a host can receive wakes. The next run drops posts that come now.
     if let outer = activation.state.outer {
       nestedRunEnds(insideOf: outer, stopAround)
     } else {

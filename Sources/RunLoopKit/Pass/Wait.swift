@@ -11,7 +11,7 @@ extension ModePointer {
     guard loop.isInThisProcess else { return .none }
     var posted = loop.wakes.takeKept(for: activation)
     var event = messages.hasReady ? takeTurn(on: loop) : takeHeldOrFetchedEvent(on: loop)
-    let hasPolled = event == nil  // each poll takes what was posted
+    let hasPolled = event == nil  // each poll takes the post
     while event == nil {
       let mayBlock =
         !isPolling && posted == .none && !canServeMainQueue(activation, on: loop) && !messages.hasReady
@@ -199,8 +199,8 @@ extension ModePointer {
     return nil
   }
 
-  /// Takes what epoll does not report: an expiry that has not arrived yet, or the error of a member that epoll does not
-  /// watch.
+  /// Takes an event that epoll does not report: an expiry that has not arrived yet, or the error of a member that epoll
+  /// does not watch.
   @inline(never)
   private func takeUnreportedEvent(on loop: RunLoop) -> PassEvent? {
     loop.lock.lock()

@@ -99,15 +99,15 @@ struct WakeWord: ~Copyable {
   /// The same for a sleep in a set; false also if `takeRenewal` is true. - Thread: The loop's own.
   func beginWait(in set: PortSet) -> Bool { set.beginWait(pointer) }
 
-  /// Takes what was posted, at the end of a wait, or to drop it. What the wakers have published before is visible
-  /// afterwards. - Thread: The loop's own.
+  /// Takes the post, if there is one: at the end of a wait, or to drop it. The loop's thread then sees everything that
+  /// the wakers published before. - Thread: The loop's own.
   @inline(__always)
   func take() -> Posted {
     guard let pointer, !rlc_kit_is_quiet(pointer) else { return .none }
     return Posted(number: rlc_wakeup_port_take(pointer).rawValue)
   }
 
-  /// What was posted, with the core's numbers: the larger one wins.
+  /// A post, with the core's numbers: of two posts the larger one counts.
   struct Posted: Equatable, Comparable {
     let number: UInt32
 

@@ -4,8 +4,8 @@ internal import Synchronization
 ///
 /// Any thread posts a wake or an interrupt (`kick`) to the word, and each post ends a sleep. An interrupt makes the run
 /// that takes it do a pass. A wake may have been meant for an enclosing run, which then has to poll once more. The
-/// loop's thread takes what was posted at fixed points of a pass. A host that is between `prepareToWait` and
-/// `runPendingWork` counts as an enclosing run.
+/// loop's thread takes the posts at fixed points of a pass. A host that is between `prepareToWait` and `runPendingWork`
+/// counts as an enclosing run.
 struct Wakes: ~Copyable {
   /// Where threads post, and where the loop sleeps.
   let word: WakeWord
@@ -15,7 +15,7 @@ struct Wakes: ~Copyable {
   /// The `OfHost` of the innermost wait of a host. - Thread: The loop's own.
   private let ofHost = Atomic<UInt32>(0)
 
-  /// What a run on the stack has to poll for at its next wait.
+  /// The state of one run's wakes.
   struct OfRun: OptionSet {
     let rawValue: UInt8
 
@@ -27,7 +27,7 @@ struct Wakes: ~Copyable {
     /// nested run's.
     fileprivate static var heldWake: Self { Self(rawValue: 4) }
     fileprivate static var heldKick: Self { Self(rawValue: 8) }
-    /// The run's own next wait does not block: a stop came before the run accepted wakes, what ends the run may have
+    /// The run's own next wait does not block: a stop came before the run accepted wakes, its awaited end may have
     /// come, or a job may wait.
     fileprivate static var pendingPoll: Self { Self(rawValue: 16) }
   }
@@ -73,16 +73,16 @@ struct Wakes: ~Copyable {
 // MARK: The wakes of runs. On the loop's own thread
 
 extension Wakes {
-  /// Called when a run begins; `outer` is the enclosing run. Drops what was posted while no run accepted wakes. True if
-  /// there was something.
+  /// Called when a run begins; `outer` is the enclosing run. Drops a post that came while no run accepted wakes. True
+  /// if there was one.
   @inline(__always)
   func beginRun(inside outer: Activation?) -> Bool {
     if let outer, outer.wakes.contains(.accepting) { return false }
     return drop(passingTo: outer?.parent)
   }
 
-  /// (a): accepts wakes from here to the end of the wait. Drops what was posted before, because a pass follows. True if
-  /// there was something.
+  /// (a): accepts wakes from here to the end of the wait. Drops a post that came before, because a pass follows. True
+  /// if there was one.
   @inline(__always)
   func accept(for run: Activation, _ stops: borrowing Stops) -> Bool {
     guard !run.wakes.contains(.accepting) else { return false }
@@ -101,8 +101,8 @@ extension Wakes {
     run.wakes.remove(.accepting)
   }
 
-  /// (i): takes what was posted before the wait and kept. A wake is for the whole loop: the run that waits first takes
-  /// what the enclosing runs hold (rule 17).
+  /// (i): takes the posts that were kept before the wait. A wake is for the whole loop: the run that waits first takes
+  /// those of the enclosing runs, too (rule 17).
   @inline(__always)
   func takeKept(for run: Activation) -> WakeWord.Posted {
     if run.parent == nil, run.wakes == .accepting { return .none }
@@ -123,8 +123,8 @@ extension Wakes {
     return kept.isDisjoint(with: [.pendingPoll, .heldKick]) ? .none : .kick
   }
 
-  /// Called after a sleep in the host, while the run still waits: posts again what was kept for the run meanwhile, so
-  /// that the poll that follows finds it.
+  /// Called after a sleep in the host, while the run still waits: posts again the wake or interrupt that was kept for
+  /// the run meanwhile, so that the poll that follows finds it.
   func postAgain(for run: Activation) {
     let kept = takeKept(for: run)
     if kept == .wake { word.signal() } else if kept == .kick { word.kick() }
@@ -134,7 +134,7 @@ extension Wakes {
   @inline(__always)
   func endWait(of run: Activation) { run.wakes.remove(.accepting) }
 
-  /// Called when the wait has ended and has taken what was posted.
+  /// Called when the wait has ended, with the post that it has taken.
   /// - Parameter isExpiry: The wait has found due timers.
   @inline(never)
   func settle(_ posted: WakeWord.Posted, of run: Activation, isExpiry: Bool) {
@@ -151,10 +151,10 @@ extension Wakes {
     passOn(from: run)
   }
 
-  /// Makes the run's next wait poll, because what ends the run may have come, or because a job may wait.
+  /// Makes the run's next wait poll, because its awaited end may have come, or a job may wait.
   func demandPoll(of run: Activation) { run.wakes.insert(.pendingPoll) }
 
-  /// Drops what was posted while no run accepted wakes. True if there was something. A wake may have been meant for the
+  /// Drops a post that came while no run accepted wakes. True if there was one. A wake may have been meant for the
   /// enclosing run, which has to poll then.
   @inline(__always)
   @discardableResult
@@ -200,7 +200,7 @@ extension Wakes {
 
   private func keepForHost(_ posted: WakeWord.Posted) { ofHost.store(host.adding(posted).rawValue, ordering: .relaxed) }
 
-  /// Called when a host begins to wait, in a callout of `run`, or outside of all runs. Drops what was posted while
+  /// Called when a host begins to wait, in a callout of `run`, or outside of all runs. Drops a post that came while
   /// nothing waited, because the host polls everything next. A wake that the run would have kept goes to the host first
   /// (rule 17). Returns what `endHostedWait` restores.
   func beginHostedWait(inside run: Activation?) -> OfHost {
@@ -232,11 +232,11 @@ extension Wakes {
     ofHost.store(outer.rawValue, ordering: .relaxed)
   }
 
-  /// Keeps for the host what was posted since.
+  /// Keeps a new post for the host.
   func keepForHost() { keepForHost(word.take()) }
 
-  /// Makes the loop's descriptor readable while the host is about to sleep. A run has taken what was posted, and may
-  /// have fetched events that the descriptor does not show any more.
+  /// Makes the loop's descriptor readable while the host is about to sleep. A run has taken the posts, and may have
+  /// fetched events that the descriptor does not show any more.
   func goOnSleeping() {
     repeat { keepForHost() } while !word.beginWait()
     word.kick()
