@@ -7,10 +7,11 @@ extension RunLoop {
   ///
   /// An end is a hang-up, an error, or the end of the file with nothing left to read. The loop calls the source once
   /// each time that an end begins [RLK-FD-2, RLK-FD-10]. The source stays a member: a FIFO is read when its next writer
-  /// comes, and each datagram that is refused is reported. The same holds for all sources that share the descriptor, in
-  /// each mode, in a host's loop, and for what begins while the source is paused by its limit [RLK-FD-43]. While an end
-  /// lasts the source is edge-triggered; the first event that is more than the end makes it level-triggered again. If
-  /// the process has no descriptor left for that (`EMFILE`), an end may be reported twice, not more [RLK-FD-44].
+  /// comes, and each datagram that is refused is reported. This holds for all sources that share the descriptor, in
+  /// each mode and in a host's loop, also for an end that begins while the source is paused by its limit [RLK-FD-43].
+  /// While an end lasts the source is edge-triggered; the first event that is more than the end makes it
+  /// level-triggered again. If the process has no descriptor left for that (`EMFILE`), an end may be reported twice,
+  /// not more [RLK-FD-44].
   ///
   /// If the kernel refuses to watch the descriptor again after a suspension, or refuses a change (`ENOSPC`, `ENOMEM`),
   /// the loop calls the source once with `error` alone. Setting `interest` tries again, and so does the loop, at most
@@ -38,8 +39,8 @@ extension RunLoop {
       public static let readable = Readiness(rawValue: 1)
       /// A write of some bytes would not block.
       public static let writable = Readiness(rawValue: 2)
-      /// The other end is gone; for a source that is interested in reading also: it has stopped writing. Reported
-      /// whatever the interest is [RLK-FD-11]. Bytes may be left: read until the end of the file.
+      /// The other end is gone or, if the source is interested in reading, has stopped writing. Reported whatever the
+      /// interest is [RLK-FD-11]. Bytes may be left: read until the end of the file.
       public static let hangup = Readiness(rawValue: 4)
       /// The descriptor has an error pending, or the reading end is gone. Always reported.
       public static let error = Readiness(rawValue: 8)

@@ -1,8 +1,8 @@
 internal import CRunLoopCore
 internal import RunLoopLibc
 
-/// What epoll watches in place of a descriptor that it refuses: a counter that is never empty. So it is always ready
-/// for reading and writing, and takes its turn among the ready ports like any other.
+/// A counter that epoll watches in place of a descriptor that it refuses. The counter is never empty, so it is always
+/// ready for reading and writing, and takes its turn among the ready ports like any other.
 enum StandIn {
   /// Returns nil if epoll accepts the descriptor itself.
   static func make(for descriptor: Int32) throws(RunLoopError) -> OwnedDescriptor? {

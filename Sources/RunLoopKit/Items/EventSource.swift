@@ -1,7 +1,7 @@
 internal import RunLoopLibc
 
-/// What a class of event sources implements. These classes are in other modules and override nothing: `EventSource`
-/// calls this protocol instead.
+/// Implemented by the classes of event sources. These are in other modules and override nothing: `EventSource` calls
+/// this protocol instead.
 package protocol EventService: AnyObject {
   /// Called after the source was added to a mode; another thread may have removed it since. On the caller's thread,
   /// with no lock held.
@@ -76,8 +76,7 @@ extension RunLoop {
 
 // MARK: Modes
 
-// What the classes of event sources need besides `add` and `remove`: to move between modes, to pause and to change
-// their interest.
+// For the classes of event sources, which move between modes, pause, and change their interest.
 
 extension RunLoop.EventSource {
   /// The loop of each membership. - Thread: Any.

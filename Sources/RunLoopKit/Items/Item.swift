@@ -172,10 +172,10 @@ extension RunLoop {
     /// False once the item is invalidated, and in a child of fork(2) that inherited it.
     public final var isValid: Bool { !isInvalidated && !isForked }
 
-    /// Clears what must not outlive validity. Called before the item leaves its modes.
+    /// Clears state that must not outlive the item's validity. Called before the item leaves its modes.
     func willLeave() {}
 
-    /// Ends what must not outlive the item's memberships. Called once, after the invalid item has left its modes.
+    /// Ends state that must not outlive the item's memberships. Called once, after the invalid item has left its modes.
     func hasLeft() {}
 
     /// Takes one event and calls the item's closure. Returns true if it called. The loop holds no lock. It has found

@@ -3,8 +3,9 @@ package struct ItemLink {
   /// Retained while the item is a member.
   package let loop: RunLoop
   package let mode: ModePointer?
-  /// Tells this membership from an earlier one of the same item; never 0. For descriptors and timers it is the token in
-  /// the mode's port set or deadline heap, for the other kinds a stamp that grows with each addition to the loop.
+  /// Distinguishes this membership from an earlier one of the same item; never 0. For descriptors and timers it is the
+  /// token in the mode's port set or deadline heap, for the other kinds a stamp that grows with each addition to the
+  /// loop.
   package let token: UInt64
 
   package init(loop: RunLoop, mode: ModePointer?, token: UInt64) {

@@ -1,6 +1,6 @@
 internal import RunLoopLibc
 
-/// What a thread owns: its loop and its scopes. Made on first use. It ends with the thread.
+/// The loop and the scopes of a thread. Made on first use. It ends with the thread.
 package final class ThreadRecord {
   let scopes = ScopeStack.make()
   private(set) var loop: RunLoop?

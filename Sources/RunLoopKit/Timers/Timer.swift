@@ -6,8 +6,8 @@ extension RunLoop {
   /// A timer never fires early. It is late by at most its tolerance, unless the loop is busy or runs in other modes:
   /// then it fires once at the next opportunity, skips the dates that it has missed, and keeps its phase [RLK-TIMER-1].
   /// A timer belongs to one loop at a time. Timers of equal dates fire in the order in which the dates were set
-  /// [RLK-TIMER-3]. The timers that are due when the loop wakes fire after the observers of after-waiting; a run of the
-  /// mode that such an observer begins fires none of them (as in CFRunLoop). Source: `CFRunLoopTimerRef`.
+  /// [RLK-TIMER-3]. The timers that are due when the loop wakes fire after the observers of after-waiting; if such an
+  /// observer runs the mode, that run fires none of them (as in CFRunLoop). Source: `CFRunLoopTimerRef`.
   public final class Timer: Item, @unchecked Sendable {
     /// The clock of the timer's dates. Never changes.
     public let clock: TimerClock

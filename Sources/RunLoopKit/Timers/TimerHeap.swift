@@ -92,7 +92,7 @@ private struct DueTimerCall {
 }
 
 private func handOverDueTimer(_ call: UnsafeMutableRawPointer?, _ timer: UnsafeMutableRawPointer?, _ token: rlc_token) {
-  // What `takeAllDue` passes, which lies on its stack. Timers are contexts of `insert`, never nil.
+  // `takeAllDue` passes it, from its stack. Timers are contexts of `insert`, never nil.
   let call = call!.assumingMemoryBound(to: DueTimerCall.self)
   call.pointee.take(call.pointee.receiver, timer!, token.bits)
 }
