@@ -27,7 +27,6 @@ package final class Kernel: @unchecked Sendable {
     own.deallocate()
   }
 
-  /// The kernel of the calling thread.
   package static var current: Kernel? {
     @inline(__always) get {
       guard let word = rlc_thread_kernel() else { return nil }

@@ -50,8 +50,7 @@ package struct Row<Element>: ~Copyable {
   @inline(__always)
   package mutating func takeLast() -> Element {
     end -= 1
-    // There is an element, so there is memory.
-    return (elements! + end).move()
+    return (elements! + end).move()  // not empty, so there is memory
   }
 
   /// Takes out the first element that `isWanted` accepts. - Complexity: O(n).

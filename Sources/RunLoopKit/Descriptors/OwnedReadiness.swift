@@ -6,7 +6,6 @@ extension ModePointer {
   /// member owns the descriptor, is in no other mode of any loop, and has no callout on a stack. Under the loop's lock.
   /// One system call for an owned descriptor.
   func believe(_ item: RunLoop.DescriptorItem, _ owned: OwnedDescriptor, token: UInt64) {
-    // The item is a member of the set, so there is one.
     if item.kind == .descriptorSource, owned.isHeldByOneMode, owned.isStream { ports.set!.setOwned(true, token: token) }
   }
 }

@@ -79,7 +79,6 @@ func __RUNLOOPKIT_IS_HASHING_A_SOURCE__(_ identity: AnyHashable, _ hasher: inout
   return true
 }
 
-/// Describes an item's context in words.
 @inline(never)
 func __RUNLOOPKIT_IS_DESCRIBING_A_CONTEXT__(_ context: any Sendable, _ words: inout String) {
   words = String(describing: context)

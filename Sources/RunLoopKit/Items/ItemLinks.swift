@@ -13,7 +13,6 @@ package struct ItemLink {
   }
 }
 
-/// The memberships of an item.
 package typealias ItemLinks = OneOrMany<ItemLink>
 
 extension OneOrMany<ItemLink> {
@@ -37,8 +36,7 @@ extension OneOrMany<ItemLink> {
   @inline(__always)
   package func only(of loop: RunLoop) -> (mode: ModePointer, token: UInt64)? {
     guard !hasOthers, first?.loop === loop, let mode = first?.mode else { return nil }
-    // The guard has shown that `first` is not nil.
-    return (mode, first.unsafelyUnwrapped.token)
+    return (mode, first.unsafelyUnwrapped.token)  // the guard has shown that there is one
   }
 
   // These two copy no link, since a copy counts a reference. The link itself retains the loop.
@@ -120,8 +118,7 @@ extension RunLoop.Item {
     withLinks { links in
       guard !links.hasOthers, let link = links.remove(where: { $0.loop === loop && $0.mode != nil }) else { return nil }
       loop.noteLeaving(self)
-      // The closure above accepts only links with a mode.
-      return (link.mode!, link.token)
+      return (link.mode!, link.token)  // the closure above accepts only links with a mode
     }
   }
 

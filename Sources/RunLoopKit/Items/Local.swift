@@ -28,7 +28,6 @@ extension RunLoop {
     @usableFromInline
     package let loop: RunLoop
 
-    /// Adds a new item.
     package func added<New: Item>(_ item: New, to mode: Mode) throws -> New {
       try loop.add(item, to: mode)
       return item

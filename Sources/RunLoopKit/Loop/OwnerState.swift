@@ -22,7 +22,6 @@ struct OwnerState: ~Copyable {
   var collectedSources: ContiguousArray<CollectedSource> = []
   /// The waits of hosts; nil if the loop never had a host.
   var hosted: HostedWaits?
-  /// True while a wait of a host is open.
   var hasHostedWait = false
   /// True while `hosted` holds an event that a pass has to serve.
   var holdsHostedEvent = false

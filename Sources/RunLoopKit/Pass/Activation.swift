@@ -24,7 +24,6 @@ struct Activation {
     var servesMainQueue = false
     /// True if a perform that counts as a source has run since the last `takePerform`.
     var hasPerformed = false
-    /// True while the run sleeps in its host.
     var sleepsInHost = false
   }
 
@@ -36,7 +35,6 @@ struct Activation {
     case muted
   }
 
-  /// The state lies at `place`.
   @inline(__always)
   init(at place: UnsafeMutableRawPointer) { self.place = place.assumingMemoryBound(to: State.self) }
 

@@ -2,14 +2,12 @@ extension ModePointer {
   /// Takes the oldest fetched event that is still true. - Thread: The loop's own.
   @inline(__always)
   func takeEvent(on loop: RunLoop) -> PassEvent? {
-    // The mode has a run or a host, which makes the set first.
-    ports.set!.hasBatch ? takeFetchedEvent(on: loop) : nil
+    ports.set!.hasBatch ? takeFetchedEvent(on: loop) : nil  // a run or a host has made the set
   }
 
   @inline(never)
   func takeFetchedEvent(on loop: RunLoop) -> PassEvent? {
-    // A set exists, because it has a batch.
-    let set = ports.set!
+    let set = ports.set!  // it has a batch
     loop.lock.lock()
     defer { loop.lock.unlock() }
     while let event = set.take() {

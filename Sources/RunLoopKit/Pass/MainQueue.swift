@@ -86,7 +86,6 @@ extension RunLoop {
 }
 
 extension ModePointer {
-  /// True if the mode's set watches the queue's handle.
   var watchesMainQueue: Bool { ports.mainQueueToken.load(ordering: .acquiring) != 0 }
 
   func insertMainQueueHint(on loop: RunLoop) throws(RunLoopError) {
@@ -109,8 +108,7 @@ extension ModePointer {
     if found > 0 { loop.owner.mainQueue.fetchCame() }
     let token = ports.mainQueueToken.load(ordering: .acquiring)
     guard found >= 0, token != 0 else { return }
-    // The mode has waited, so it has a set.
-    let set = ports.set!
+    let set = ports.set!  // the mode has waited in it
     if set.hasFetched(token) {
       loop.owner.mainQueue.signalCame()
     } else if set.hasFetchedAll {

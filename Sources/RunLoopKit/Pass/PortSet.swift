@@ -31,8 +31,7 @@ struct PortSet {
   init(_ kernel: Kernel?) throws(RunLoopError) {
     var set: OpaquePointer?
     try RunLoopError.checkCore(rlc_port_set_create(kernel.table, &set))
-    // A create function of the core that returns 0 has set it.
-    self.set = set!
+    self.set = set!  // a create function that returns 0 has set it
   }
 
   func destroy() { rlc_port_set_destroy(set) }

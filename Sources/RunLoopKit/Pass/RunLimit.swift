@@ -25,7 +25,6 @@ struct RunLimit {
     self.init(nanoseconds: limit > Self.longest ? Time.forever : limit)
   }
 
-  /// True if the run has no limit.
   @inline(__always)
   var isEndless: Bool { nanoseconds == Time.forever }
 

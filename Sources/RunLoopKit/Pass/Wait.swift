@@ -84,8 +84,7 @@ extension ModePointer {
   /// due, or epoll has to be asked again to watch a refused member.
   @inline(never)
   private func sleep(until deadline: UInt64, on loop: RunLoop) -> Int32? {
-    // As in `poll`.
-    let set = ports.set!
+    let set = ports.set!  // as in `poll`
     var limit = deadline
     // A sleep that has a deadline also ends for the first timer, since other code may have closed the timerfd.
     if !timers.isAtRest || deadline != Time.forever {

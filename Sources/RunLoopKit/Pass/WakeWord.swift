@@ -27,8 +27,7 @@ struct WakeWord: ~Copyable {
     if let pointer { return rlc_wakeup_port_fd(pointer) }
     var made: OpaquePointer?
     try RunLoopError.checkCore(rlc_wakeup_port_create(kernel.table, &made))
-    // A create function that returns 0 has set it.
-    port.store(UnsafeRawPointer(made!), ordering: .releasing)
+    port.store(UnsafeRawPointer(made!), ordering: .releasing)  // a create function that returns 0 has set it
     atomicMemoryFence(ordering: .sequentiallyConsistent)  // pairs with `portJustMade`
     return rlc_wakeup_port_fd(made)
   }

@@ -65,8 +65,7 @@ struct ClockTimers {
   }
 
   private mutating func enterPort(_ set: PortSet) throws(RunLoopError) {
-    // The caller has made it.
-    token = try set.insertHint(hint, fileDescriptor: port!.fileDescriptor)
+    token = try set.insertHint(hint, fileDescriptor: port!.fileDescriptor)  // the caller has made it
   }
 
   /// Drops a timerfd that other code has closed, and does not close its number: that may belong to another file by now.

@@ -31,7 +31,6 @@ struct CollectedTimers: ~Copyable {
   @inline(__always)
   mutating func append(dueIn heap: TimerHeap, of mode: ModePointer, now: UInt64) {
     if made == nil { made = .make(Row()) }
-    // Made above.
     var receiver = DueTimers(row: made!, mode: mode)
     heap.takeAllDue(now: now, for: &receiver, collectTimer)
   }

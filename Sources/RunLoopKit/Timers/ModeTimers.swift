@@ -28,14 +28,12 @@ struct ModeTimers: ~Copyable {
     try makeHeap(of: timer.clock, on: loop)
     // Without a timerfd the waits carry the date.
     try? makePort(timer.clock, in: set, on: loop)
-    // `makeHeap` has made it.
-    return try heap(of: timer.clock)!.insert(timer)
+    return try heap(of: timer.clock)!.insert(timer)  // `makeHeap` has made it
   }
 
   @inline(__always)
   mutating func remove(_ timer: RunLoop.Timer, token: UInt64) {
-    // Made when the timer was inserted, and kept since.
-    heap(of: timer.clock)!.remove(timer, token: token)
+    heap(of: timer.clock)!.remove(timer, token: token)  // made when the timer was inserted, and kept since
   }
 
   private mutating func makeHeap(of clock: RunLoop.TimerClock, on loop: RunLoop) throws(RunLoopError) {
@@ -305,8 +303,7 @@ struct ModeTimers: ~Copyable {
     }
     return row.flatMap { clock in
       clock.heap.members.map { member in
-        // As in `members`.
-        let timer = unsafeDowncast(member, to: RunLoop.Timer.self)
+        let timer = unsafeDowncast(member, to: RunLoop.Timer.self)  // as in `members`
         let (date, reported) = timer.withSchedule { ($0.date(on: clock.clock), $0.reported) }
         return (clock.onSuspendingClock(date, now, kernel), clock.onSuspendingClock(reported, now, kernel))
       }

@@ -9,8 +9,7 @@ struct TimerHeap {
   init(_ kernel: Kernel?) throws(RunLoopError) {
     var heap: OpaquePointer?
     try TimerHeap.check(rlc_kit_timer_heap_create(kernel.table, &heap))
-    // A create function of the core that returns 0 has set it.
-    self.heap = heap!
+    self.heap = heap!  // a create function that returns 0 has set it
   }
 
   @inline(__always)

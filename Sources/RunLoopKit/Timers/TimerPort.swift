@@ -8,8 +8,7 @@ struct TimerPort {
   init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
     var port: OpaquePointer?
     try RunLoopError.checkCore(rlc_timer_port_create(kernel.table, clock.number, &port))
-    // A create function of the core that returns 0 has set it.
-    self.port = port!
+    self.port = port!  // a create function that returns 0 has set it
   }
 
   func destroy() { rlc_timer_port_destroy(port) }
