@@ -5,9 +5,9 @@ internal import Synchronization
 /// The system calls and the clock of a thread, which a test replaces. With `turns` the test also decides which of its
 /// threads runs. Nil stands for the system's kernel.
 ///
-/// A loop keeps the kernel of the thread that creates it [RLK-KERNEL-1], and uses its clock whichever thread calls
-/// [RLK-KERNEL-4]. A thread that RunLoopKit starts has the kernel of the thread that starts it [RLK-KERNEL-2]. A
-/// process may have any number of kernels.
+/// A loop keeps the kernel that its thread has when the loop is created [RLK-KERNEL-1], and uses its clock whichever
+/// thread calls [RLK-KERNEL-4]. A thread that RunLoopKit starts has the kernel of the thread that starts it
+/// [RLK-KERNEL-2]. A process may have any number of kernels.
 package final class Kernel: @unchecked Sendable {
   fileprivate let own: UnsafeMutablePointer<rlc_kernel>
   /// Decides which of its threads runs; nil: the system does.

@@ -1,6 +1,7 @@
 extension RunLoop {
   /// The earliest date among the mode's timers, firing ones included; nil if it has none.
-  /// - SeeAlso: `CFRunLoopGetNextTimerFireDate`. - Complexity: O(1) while none is due, else O(timers).
+  /// - SeeAlso: `CFRunLoopGetNextTimerFireDate`. - Complexity: O(1) if all are on the suspending clock and none is due,
+  ///   else O(timers).
   public func nextFireDate(in mode: Mode = .default) -> Instant? {
     guard isUsable else { return nil }
     return lock.withLock {

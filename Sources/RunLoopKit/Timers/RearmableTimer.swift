@@ -7,7 +7,7 @@ extension RunLoop.Timer {
   /// that repeats with an interval of 584 years or more is rearmable as well.
   /// - Parameters:
   ///   - fireDate: The first date; `.distantFuture` creates the timer disarmed.
-  ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all. Nil: its default.
+  ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all. Nil: its loop's default.
   ///   - order: Ignored: timers fire in the order of their dates.
   ///   - body: Called each time the timer fires: on the loop's thread, with no lock held.
   /// - Complexity: Arming is O(log timers), without an allocation, and without a system call unless the timer is, or
@@ -26,7 +26,7 @@ extension RunLoop.Timer {
   ///
   /// - Parameters:
   ///   - clock: The clock of the timer's dates.
-  ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all. Nil: its default.
+  ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all. Nil: its loop's default.
   ///   - order: Ignored: timers fire in the order of their dates.
   ///   - body: Called each time the timer fires: on the loop's thread, with no lock held.
   public convenience init(
