@@ -21,8 +21,8 @@ extension RunLoop.Item {
 // MARK: Readiness sources in nested runs
 
 extension RunLoop {
-  /// Called when the source's callout begins. Nested runs do not serve the source from now on. Returns false if a
-  /// callout of it is on the stack already. - Thread: The loop's own.
+  /// Called before the source's callout. From now on nested runs do not serve the source. Returns false if a callout of
+  /// it is on the stack already. - Thread: The loop's own.
   @inline(__always)
   func beginServing(_ source: FileDescriptorSource, in mode: ModePointer) -> Bool {
     let run = innermostRun  // the run whose pass serves it
@@ -41,7 +41,7 @@ extension RunLoop {
     lock.withLock { activation.muteServed(in: mode, on: self) }
   }
 
-  /// Called when the callout has returned for which `beginServing` was called. - Thread: The loop's own.
+  /// Called after the callout that `beginServing` has announced. - Thread: The loop's own.
   @inline(__always)
   func endServing(_ source: FileDescriptorSource) {
     if !innermostRun.endsServing(source) { endServingAfterRuns(source) }
