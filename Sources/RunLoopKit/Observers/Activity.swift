@@ -15,7 +15,7 @@ extension RunLoop {
     public static let beforeSources = Activity(rawValue: 4)
     /// The loop is about to sleep; not in a pass that polls.
     public static let beforeWaiting = Activity(rawValue: 32)
-    /// The loop has slept, also if only for a moment.
+    /// The wait has ended, even if it returned at once; not in a pass that polls.
     public static let afterWaiting = Activity(rawValue: 64)
     /// A run ends.
     public static let exit = Activity(rawValue: 128)

@@ -3,10 +3,10 @@ extension RunLoop {
   ///
   /// The loop does not wait for a task: an observer keeps the newest activities for the task, and drops older ones
   /// [RLK-STREAM-7]. A task on the loop's own executor, or on the main actor for the main loop, receives an activity in
-  /// a later pass, and makes that pass necessary. If such a task awaits the activities of a loop that would sleep, the
-  /// loop never sleeps. Await them on another executor.
+  /// a later pass, and causes that pass. So if such a task awaits the activities around a sleep, the loop never sleeps:
+  /// await them on another executor.
   /// - Parameters:
-  ///   - activities: The activities that the sequence has.
+  ///   - activities: The activities that the sequence delivers.
   ///   - mode: The observer's mode.
   ///   - count: How many activities the observer keeps for a busy task; less than 1 counts as 1.
   /// - Throws: As `add(_:to:)`.

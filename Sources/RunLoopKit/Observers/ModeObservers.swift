@@ -6,8 +6,7 @@ struct ModeObservers: ~Copyable {
   private(set) var row: ContiguousArray<Entry> = []
   /// Changes whenever `row` does.
   private(set) var version: UInt64 = 0
-  /// The activities that at least one observer wants. Read without the lock, to skip a notification that no observer
-  /// wants.
+  /// The activities that any observer wants. `want` reads them without the lock.
   private let activities = Atomic<UInt>(0)
 
   struct Entry {

@@ -1,6 +1,6 @@
 /// The open scopes of one thread, as one stack of entries. A scope is the height of the stack at which it began.
 ///
-/// A handle to storage that the thread's record owns: opening a scope and finding it empty must cost next to nothing.
+/// A handle to storage that the thread's record owns. Draining an empty scope, as most passes do, only reads a count.
 struct ScopeStack {
   enum Entry {
     case object(AnyObject)
@@ -15,13 +15,12 @@ struct ScopeStack {
 
   func destroy() { entries.destroy() }
 
-  /// The height of the stack. A scope opens when a caller reads it.
+  /// The height of the stack, which a caller reads to open a scope.
   var height: Int { entries.pointee.count }
 
   func push(_ entry: Entry) { entries.pointee.append(entry) }
 
-  /// Ends or empties the scope that began at `height`: takes the last entry first, including entries that are added
-  /// meanwhile.
+  /// Empties the scope that began at `height`, the last entry first, including entries that are added meanwhile.
   @inline(__always)
   func drain(to height: Int) {
     if entries.pointee.count > height { drainEntries(to: height) }
@@ -30,7 +29,7 @@ struct ScopeStack {
   @inline(never)
   private func drainEntries(to height: Int) {
     while entries.pointee.count > height {
-      // The entry is removed before it is run or released, since either may call back.
+      // Removed first, since running or releasing the entry may use this stack.
       switch entries.pointee.removeLast() {
       case .object: break
       case .action(let action): _ = __RUNLOOPKIT_IS_DRAINING_A_SCOPE__(action)
