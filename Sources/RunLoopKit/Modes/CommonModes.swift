@@ -28,7 +28,7 @@ extension RunLoop {
     let items = state.commonItems.all
     guard let mode = items.isEmpty ? state.mode(name) : state.makeMode(name) else { return }
     mode.isCommon = true
-    try? mode.insertMainQueueHint(on: self)  // only a run of the mode needs it; that tries again, and throws
+    try? mode.insertMainQueueHint(on: self)  // a run of the mode tries again, and throws
     for item in items where item.isValid && item.isFree(for: self) {
       // An item that is refused for lack of a descriptor stays recorded: add(_:to: .common) tries again, and throws.
       do throws(RunLoopError) {

@@ -20,8 +20,7 @@ extension RunLoop {
     return mode.counts.hasNoItems && !state.hasBlocks(for: mode) && !state.companions.hasWork(for: mode)
   }
 
-  /// True if step (n) of the pass finishes the run: nothing keeps it going. Takes the lock only if no member keeps the
-  /// mode from being finished.
+  /// As `isEmpty`, for step (n) of a pass. Takes the lock only if no member keeps the run going.
   @inline(__always)
   func isFinished(_ mode: ModePointer) -> Bool {
     if mode.counts.hasKeeping { return false }

@@ -17,14 +17,13 @@ extension RunLoop {
 }
 
 extension LoopState {
-  /// The mode with this name; nil if there is none. Mutating, since otherwise the compiler (6.3) copies the state to
-  /// read it.
+  /// The mode with this name; nil if there is none. Mutating: otherwise the compiler (6.3) copies the state.
   @inline(__always)
   mutating func mode(_ name: RunLoop.Mode) -> ModePointer? {
     defaultMode.isKnown(as: name) ? defaultMode : find(name)
   }
 
-  /// A loop with more modes than these finds them by a table.
+  /// A loop with more modes finds them by a table.
   private static let mostSearchedModes = 16
 
   private mutating func find(_ name: RunLoop.Mode) -> ModePointer? {

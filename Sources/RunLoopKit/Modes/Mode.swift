@@ -31,8 +31,7 @@ extension RunLoop {
 
     /// True if the two strings have the same bits: they are equal then, and no characters need to be compared.
     func isIdentical(to other: Mode) -> Bool {
-      // A string has sixteen bytes on 64-bit platforms, and the compiler refuses the cast for any other size. Any bits
-      // are two integers.
+      // Any sixteen bytes, a string's size on 64-bit platforms, are two integers. The compiler refuses another size.
       unsafeBitCast(rawValue, to: (UInt64, UInt64).self) == unsafeBitCast(other.rawValue, to: (UInt64, UInt64).self)
     }
   }

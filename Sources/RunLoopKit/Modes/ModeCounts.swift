@@ -6,7 +6,6 @@ struct ModeCounts: ~Copyable {
   private var portCount: Int32 = 0
   private var timerCount: Int32 = 0
   private var connectionCount: Int32 = 0
-  /// The members that do not keep the mode from being finished.
   private(set) var background = BackgroundMembers()
   /// The number of descriptors for which the kernel may report an event. Read without the lock.
   private let watched = Atomic<Int>(0)
@@ -34,8 +33,7 @@ struct ModeCounts: ~Copyable {
   @inline(__always)
   var hasKeeping: Bool { keeping.load(ordering: .acquiring) > 0 }
 
-  /// True if no member keeps the mode from being finished (rule 2). Blocks and the main queue are not counted here. A
-  /// firing timer is still a member.
+  /// True if no member keeps the mode from being finished (rule 2). Blocks and the main queue are no members.
   var hasNoItems: Bool { keeping.load(ordering: .relaxed) == 0 }
 
   /// Counts a timer that enters or leaves. - Parameter change: 1 or -1, as for the other kinds.
@@ -88,12 +86,10 @@ struct ModeCounts: ~Copyable {
     if other != 0 { keeping.store(keeping.load(ordering: .relaxed) + other, ordering: .releasing) }
   }
 
-  /// Moves a member to the background.
   mutating func moveToBackground(_ item: RunLoop.Item) {
     if background.insert(item) { add(watched: 0, keeping: -1) }
   }
 
-  /// Moves a member out of the background.
   mutating func moveToForeground(_ item: RunLoop.Item) {
     if background.remove(item) { add(watched: 0, keeping: 1) }
   }

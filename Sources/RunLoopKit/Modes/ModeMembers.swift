@@ -14,8 +14,8 @@ extension ModePointer {
     return token != nil
   }
 
-  /// Removes the item. Returns false if it is no member. The caller retains the item: its last reference must not go
-  /// under the lock.
+  /// Removes the item. Returns false if it is no member. The caller retains the item, so that its last reference is not
+  /// released under the lock.
   @discardableResult
   @inline(__always)
   func leave(_ item: RunLoop.Item, on loop: RunLoop) -> Bool {
@@ -45,26 +45,22 @@ extension ModePointer {
   private func register(_ item: RunLoop.Item, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
     switch item.kind {
     case .portSource, .descriptorSource, .eventSource, .connection:
-      // Proof: `Item.Kind`.
+      // Proof of the casts: `Item.Kind`.
       let port = unsafeDowncast(item, to: RunLoop.DescriptorItem.self)
       if let descriptors = port.descriptors { return try register(port, descriptors, on: loop) }
       return try register(port, on: loop)
     case .timer:
-      // Proof: `Item.Kind`.
       return try register(unsafeDowncast(item, to: RunLoop.Timer.self), on: loop)
     case .port:
-      // Proof: `Item.Kind`.
       return try register(unsafeDowncast(item, to: RunLoop.Port.self), on: loop)
     case .source:
       let stamp = loop.nextStamp()
-      // Proof: `Item.Kind`.
       let source = unsafeDowncast(item, to: RunLoop.Source.self)
       sources.insert(source, stamp: stamp)
       counts.addSource(source, 1)
       return stamp
     case .observer:
       let stamp = loop.nextStamp()
-      // Proof: `Item.Kind`.
       observers.insert(unsafeDowncast(item, to: RunLoop.Observer.self), stamp: stamp)
       return stamp
     }
@@ -73,7 +69,7 @@ extension ModePointer {
   @inline(__always)
   private func register(_ port: RunLoop.DescriptorItem, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
     if ports.set == nil {
-      try port.checkOpen()  // first, or the set's own descriptors could get its number
+      try port.checkOpen()  // first: a new set could get the number of a closed descriptor
       try makePortSet(on: loop)
     }
     if !counts.hasWatched { giveTimersTheirPlace(on: loop) }

@@ -12,20 +12,19 @@ package struct ModePointer: Hashable {
     return ModePointer(address: address)
   }
 
-  /// Ends what `make` has made.
+  /// Closes the mode's descriptors and frees its state.
   func destroy() {
-    ports.destroy()  // before the timerfds that the port set knows
+    ports.destroy()  // before the timerfds that the port set contains
     address.deinitialize(count: 1)
     address.deallocate()
   }
 }
 
-/// Everything that a mode holds. It lives as long as the loop, whose lock guards it, except for what a part says is
-/// read without the lock.
+/// Everything that a mode holds. It lives as long as the loop. The loop's lock guards it, except for parts that say
+/// that they are read without the lock.
 private struct ModeState: ~Copyable {
-  /// The number of the mode's runs on the stack of the loop's thread, plus 1 if the mode is hosted. It is the first
-  /// field, because ThreadSanitizer takes a change of any field for a change of the first one, too: this one is
-  /// changed and read under the lock only.
+  /// The number of the mode's runs on the stack of the loop's thread, plus 1 if the mode is hosted. The first field,
+  /// and used only under the lock: ThreadSanitizer takes a change of any field for a change of the first one, too.
   var useCount: UInt32 = 0
   /// Blocks in the loop's queue that name this mode.
   var pendingBlockCount: UInt32 = 0
