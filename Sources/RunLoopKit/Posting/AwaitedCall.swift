@@ -1,6 +1,5 @@
-/// A block that another thread runs, while a thread or a task waits for it. Once the ticket says that the block has
-/// begun, only the running thread uses the closures. Before that, only the code uses them that has withdrawn the block
-/// or marked it as lost.
+/// A block that another thread runs, while a thread or a task waits for it. Once the block has begun, only the running
+/// thread uses the closures. Before that, only code that has withdrawn the block, or has marked it as lost, uses them.
 final class AwaitedCall: CallOnStack, @unchecked Sendable {
   let ticket = BlockTicket()
   @exclusivity(unchecked) private var body: Body?
@@ -51,8 +50,8 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
     }
   }
 
-  /// Not copyable, so that a call borrows the closure and does not retain it. A frame that is left would never release
-  /// it, and the waiting thread only lends its block.
+  /// Not copyable, so that a call borrows the closure instead of retaining it. A frame that an exception leaves would
+  /// never release it, and the block must not outlive the caller's wait.
   private struct Body: ~Copyable {
     let function: () -> Void
 
@@ -60,7 +59,7 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
   }
 }
 
-/// Only the queued block holds this. If that is released without having run, the call is lost.
+/// Only the queued block retains this. If that block is released without having run, the call is lost.
 final class AwaitedTurn {
   private let call: AwaitedCall
 

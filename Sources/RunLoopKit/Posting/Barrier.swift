@@ -7,8 +7,7 @@ extension RunLoop {
   /// what blocks start with timers, sources or messages.
   /// - Parameters:
   ///   - modes: The call does not wait for blocks of other modes [RLK-BARRIER-3]. None named: the default mode.
-  ///   - timeout: How long the call waits. Zero or less: the call throws unless the blocks have run already. Nil: no
-  ///     limit.
+  ///   - timeout: How long the call waits. Zero or less: it throws unless the blocks have run already. Nil: no limit.
   /// - Throws: A `RunLoopError`: `.wouldDeadlock` on the loop's own thread; `.timedOut`; `.loopEnded` if the loop has
   ///   ended, or ends before the blocks have run, and so releases them [RLK-BARRIER-2]. `.forked`.
   /// - Thread: Any but the loop's own. - Blocks: Until the blocks have run. - Complexity: As for `performAndWait`.

@@ -1,18 +1,18 @@
-/// The blocks that the drain of a run holds. They are not on the stack: a block may end its thread, or leave the run by
-/// an exception, and the loop then still releases the other blocks, or puts them back.
+/// The blocks that a run's drain has taken and not run yet. They are not on the stack: if a block ends its thread, or
+/// leaves the run by an exception, the loop still releases the others or puts them back.
 struct BlockDrain: ~Copyable {
-  /// The blocks of other modes, and those that waited when the drain began. A retained reference. (The compiler (6.3)
-  /// would destroy an optional reference by its metadata, in 120 instructions.)
+  /// The blocks of other modes, and those that waited when the drain began. A retained reference, since the compiler
+  /// (6.3) would destroy an optional class reference by its metadata, in 120 instructions.
   var waiting: Unmanaged<WaitingBlocks>?
-  /// The blocks that have not had their turn. Empty between drains: this memory and the queue's take turns, so that a
-  /// steady loop allocates nothing.
+  /// The blocks that have not had their turn. Empty between drains. A drain swaps this memory with the queue's, so that
+  /// a steady loop allocates nothing.
   var blocks = Row<QueuedBlock>()
 
   /// Called when all blocks have had their turn or were put back.
   @inline(__always)
   mutating func end() { blocks.trim() }
 
-  /// Keeps a block for another mode than the one that is drained.
+  /// Keeps a block that does not run in this drain.
   @inline(never)
   mutating func keep(_ block: QueuedBlock) {
     if waiting == nil { waiting = .passRetained(WaitingBlocks()) }
@@ -27,7 +27,7 @@ struct BlockDrain: ~Copyable {
     return takeWaiting()
   }
 
-  /// Called when a nested run begins or ends. Its drains use the same memory, unless there are blocks in it.
+  /// Swaps the blocks when a nested run begins or ends. If there are none, both drains use the same memory.
   mutating func exchange(with outer: inout BlockDrain) {
     if blocks.isEmpty, waiting == nil, outer.blocks.isEmpty, outer.waiting == nil { return }
     swap(&blocks, &outer.blocks)

@@ -1,6 +1,6 @@
 /// Blocks that wait for one of their modes, in the order of queueing. Guarded by the loop's lock.
 struct BlockQueue: ~Copyable {
-  /// Blocks for other modes that a drain has passed by. They were queued before those of `row`. Nil rather than empty.
+  /// Blocks that drains of other modes have kept. They were queued before those of `row`. Nil rather than empty.
   private var waiting: WaitingBlocks?
   /// Blocks that no drain has seen yet.
   private var row = Row<QueuedBlock>()
@@ -14,15 +14,14 @@ struct BlockQueue: ~Copyable {
     row.append(block)
   }
 
-  /// Hands all blocks over to a drain. Takes the drain's empty row in exchange, to use its memory next. The caller
-  /// resets the modes' counts.
+  /// Hands all blocks over to a drain, and takes its empty row in exchange. The caller resets the modes' counts.
   @inline(__always)
   mutating func detach(into drain: inout BlockDrain) {
     swap(&row, &drain.blocks)
     if let waiting = waiting.take() { drain.waiting = .passRetained(waiting) }
   }
 
-  /// Takes out the block with this ticket.
+  /// Removes and returns the block with this ticket.
   mutating func remove(_ ticket: BlockTicket) -> QueuedBlock? {
     let isWanted = { (block: QueuedBlock) in block.others?.ticket === ticket }
     let removed = row.remove(where: isWanted) ?? waiting?.remove(where: isWanted)

@@ -1,4 +1,4 @@
-/// What becomes of a block that a thread or a task waits for. Exactly one of these happens: the block begins, it is
+/// The state of a block that a thread or a task waits for. Exactly one of these comes first: the block begins, it is
 /// withdrawn, or it is lost with its loop.
 final class BlockTicket: Sendable {
   private enum Stage {
@@ -31,7 +31,7 @@ final class BlockTicket: Sendable {
   /// Called when the queued block was released. Returns false if it has begun or was withdrawn.
   func lose() -> Bool { stage.change(from: Stage.queued, to: Stage.lost) }
 
-  /// Returns true if the block will not run.
+  /// Returns false if the block has begun or was lost.
   func withdraw() -> Bool { stage.change(from: Stage.queued, to: Stage.withdrawn) }
 
   var isWithdrawn: Bool { stage.load() == Stage.withdrawn }

@@ -7,20 +7,19 @@ extension RunLoop {
     private var pending: Pending?
     /// Guarded by `lock`.
     private var isRun = false
-    /// The key by which `cancelPerforms(target:key:)` finds this. `Pending`, or the timer's closure, retains the
-    /// target.
+    /// For `cancelPerforms(target:key:)`. `Pending`, or the timer's closure, retains the target.
     let target: ObjectIdentifier?
     private let lock = Lock()
 
     struct Pending {
       let loop: RunLoop
-      /// Retained with the block. Nil for `RunLoop.Local.perform`, whose timer holds block and target.
+      /// Retained with the block. Nil for `RunLoop.Local.perform`, whose timer retains block and target.
       let target: AnyObject?
       let key: AnyHashable?
       let block: () -> Void
       let onDrop: (@Sendable () -> Void)?
-      /// The timer's modes retain it, and the timer retains this object. If other code removes the timer from its
-      /// modes, the timer is released, and the perform is cancelled.
+      /// The timer's modes retain the timer, and the timer's closure retains this perform. If other code removes the
+      /// timer from its modes, the timer is released, and the perform is cancelled.
       weak var timer: Timer?
     }
 
@@ -39,7 +38,6 @@ extension RunLoop {
       }
     }
 
-    /// Whether the block runs or has run.
     var hasBegun: Bool { lock.withLock { isRun } }
 
     /// True until the block begins, is cancelled, or its loop ends.
@@ -60,8 +58,7 @@ extension RunLoop {
       return true
     }
 
-    /// Withdraws the block, because the call that has made it throws. Returns false if the block has begun or was
-    /// cancelled meanwhile.
+    /// Withdraws the block, because its perform throws. Returns false if the block has begun or was cancelled.
     func refuse() -> Bool { withdraw() != nil }
 
     /// Called when the loop has ended before the block ran.
@@ -74,8 +71,7 @@ extension RunLoop {
       return pending
     }
 
-    /// Releases the block and calls `onDrop`. A separate function, so that captured values are released before that
-    /// call.
+    /// Releases the block and calls `onDrop`. A function of its own, so that captures are released first.
     private func drop(_ pending: consuming Pending) {
       let onDrop = pending.onDrop
       _ = consume pending

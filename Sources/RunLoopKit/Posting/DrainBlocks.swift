@@ -47,7 +47,7 @@ extension RunLoop {
     return innermostRun.takePerform()
   }
 
-  /// Runs a block. `at`: the place of the run on the stack.
+  /// - Parameter at: The stack place of the run.
   @inline(__always)
   private func perform(_ block: borrowing QueuedBlock, _ at: UInt) {
     let timing = CalloutTiming(counting: .blocksPerformed, on: self)
@@ -57,7 +57,7 @@ extension RunLoop {
     if owner.hasHostedWait { endHostedWaitsOfCallout() }
   }
 
-  /// Runs the blocks that other drains have passed by. They were queued before the others.
+  /// Runs the blocks for this mode that drains of other modes have kept. They were queued before the others.
   @inline(never)
   private func performWaitingBlocks(in mode: ModePointer, _ at: UInt) {
     var number: UInt64 = 0

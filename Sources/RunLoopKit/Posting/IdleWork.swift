@@ -14,17 +14,15 @@ struct IdleWork {
 final class IdleQueue: @unchecked Sendable {
   private let lock = Lock()
   private var blocks = Row<HeldBlock>()
-  /// Blocks that idle blocks have queued. They run the next time that the loop becomes quiet.
+  /// Blocks that idle blocks have queued. They wait until something else has woken the loop.
   private var later = Row<HeldBlock>()
-  /// The places on the stack of the runs whose idle blocks are being called. An idle block may run the loop, so there
-  /// may be several.
+  /// The stack places of the runs that are calling an idle block; several if an idle block runs the loop.
   private var runs: ContiguousArray<UInt> = []
   /// Set when the loop has ended.
   private var isClosed = false
 
   enum Place {
     case next
-    /// The block waits until something else wakes the loop.
     case later
   }
 

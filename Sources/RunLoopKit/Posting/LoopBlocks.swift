@@ -13,7 +13,7 @@ extension LoopState {
     return modes.first { $0.isPseudoMode }?.pendingBlockCount ?? 0
   }
 
-  /// Hands all blocks of the queue over to a drain.
+  /// Hands all blocks over to a drain, and resets the modes' counts.
   @inline(__always)
   mutating func detachBlocks(into drain: inout BlockDrain) {
     defaultMode.pendingBlockCount = 0

@@ -33,16 +33,14 @@ extension RunLoop {
     wakes.word.signal()
   }
 
-  /// As `perform(in:_:block:onDrop:)`, but does not wake the loop: a loop that sleeps runs the block after something
-  /// else has woken it.
+  /// As `perform(in:_:block:onDrop:)`, but does not wake the loop: if it sleeps, something else has to wake it.
   /// - SeeAlso: `CFRunLoopPerformBlock`.
   public func enqueue(in mode: Mode? = nil, _ more: Mode..., block: sending @escaping () -> Void) throws {
     guard more.isEmpty else { return try enqueue(in: NamedModes(mode, more), block: block) }
     try append(consume block, inOne: mode)
   }
 
-  /// As `perform(in:_:block:onDrop:)`, in the modes of a list. An empty list stands for the default mode
-  /// [RLK-PERFORM-6].
+  /// As `perform(in:_:block:onDrop:)`, in the modes of a list; if empty, in the default mode [RLK-PERFORM-6].
   public func perform(
     in modes: [Mode], block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws {

@@ -84,8 +84,8 @@ extension RunLoop {
       try add(timer, to: modes.first)
       for mode in modes.several.dropFirst() { try add(timer, to: mode) }
     } catch {
-      // One of the modes may have run the block meanwhile, or the block was dropped and `onDrop` called. Then it was
-      // accepted, and the call must not throw.
+      // A mode may have run the block meanwhile, or the block was dropped and `onDrop` called. In both cases the block
+      // was accepted, so the call must not throw.
       if performed.refuse() || (!performed.hasBegun && !reportsDrop) { throw error }
     }
   }
@@ -109,8 +109,8 @@ extension RunLoop {
 }
 
 extension RunLoop.Local {
-  /// As `RunLoop.perform(after:tolerance:in:target:key:block:onDrop:)`. The loop releases block and target on this
-  /// thread. If another thread cancels the perform, it does so after the next callout here [RLK-LOCAL-2].
+  /// As `RunLoop.perform(after:tolerance:in:target:key:block:onDrop:)`. Block and target are released on this
+  /// thread. If another thread cancels the perform, that happens after the next callout here [RLK-LOCAL-2].
   /// - Parameters:
   ///   - delay: From now; zero or less: as soon as the loop fires timers.
   ///   - tolerance: How much later the block may run, so that wakes can be shared; zero or less: not at all. Nil: the
@@ -119,15 +119,14 @@ extension RunLoop.Local {
   ///   - target: Retained with the block; `cancelPerforms(target:key:)` finds the block by it [RLK-LOCAL-3].
   ///   - key: Distinguishes the performs of one target.
   ///   - block: Called once, on this thread.
-  /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.system` if no descriptor is left for the first timer of a
-  ///   mode.
+  /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.system` if there is no memory for the timer.
   @discardableResult
   public func perform(
     after delay: Duration, tolerance: Duration? = nil, in mode: RunLoop.Mode = .default, target: AnyObject? = nil,
     key: (any Hashable & Sendable)? = nil, block: @escaping () -> Void
   ) throws -> RunLoop.DelayedPerform {
     try loop.checkUsable()
-    // Only the timer holds block and target, since an item releases its closure on the thread that it belongs to.
+    // Only the timer retains block and target: an item of one loop releases its closure on that loop's thread.
     let performed = RunLoop.DelayedPerform(
       RunLoop.DelayedPerform.Pending(
         loop: loop, target: nil, key: key.map { AnyHashable($0) }, block: {}, onDrop: nil),

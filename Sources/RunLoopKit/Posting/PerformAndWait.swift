@@ -4,9 +4,9 @@ extension RunLoop {
   /// Runs `block` on the loop's thread, in the next pass of the mode, and waits for it.
   ///
   /// On the loop's own thread the block runs at once, whatever the mode [RLK-WAIT-1]. Elsewhere it runs among the
-  /// loop's blocks and counts as a source, as by `performAsSource(in:block:onDrop:)`; the calling thread sleeps
-  /// meanwhile, and its own loop, if it has one, serves nothing [RLK-WAIT-2, RLK-PERFORM-1]. If two threads wait for
-  /// each other's loops in this way, both wait for ever, unless one has given a timeout [RLK-WAIT-7].
+  /// loop's blocks and counts as a source, as by `performAsSource(in:block:onDrop:)`. The calling thread sleeps
+  /// meanwhile, and its own loop serves nothing [RLK-WAIT-2, RLK-PERFORM-1]. If two threads wait for each other's loops
+  /// in this way, both wait for ever, unless one has given a timeout [RLK-WAIT-7].
   /// - Parameters:
   ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. A loop that runs
   ///     in none of them never runs the block.
@@ -31,8 +31,7 @@ extension RunLoop {
     try performAndWait(in: NamedModes(modes), timeout: timeout, block: block)
   }
 
-  /// As `performAndWait(in:timeout:block:)`, in the modes of a list. An empty list stands for the default mode
-  /// [RLK-PERFORM-6].
+  /// As `performAndWait(in:timeout:block:)`, in the modes of a list; if empty, in the default mode [RLK-PERFORM-6].
   @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
   public func performAndWait<R, E: Error>(
     in modes: [Mode], timeout: Duration? = nil, block: () throws(E) -> R
@@ -50,19 +49,18 @@ extension RunLoop {
     let answer = try withoutActuallyEscaping(block) { block in
       var result: Result<R, E>?
       let call = AwaitedCall { result = Result { () throws(E) in try block() } }
-      // When this returns, nothing else holds the closure, on whichever way the call ended.
+      // After the return nothing else retains the closure, whichever way the call ends.
       defer { call.forgetBlock() }
       try queue(call, modes)
       try finish(call, deadline)
-      // `finish` returns only if the block has run to its end, and throws otherwise. The ticket makes what the block
-      // wrote visible.
+      // `finish` throws unless the block has run to its end. The ticket makes what the block wrote visible.
       return result.unsafelyUnwrapped
     }
     return try answer.get()
   }
 
-  /// As `performAndWait(in:timeout:block:)`, for a function that an exception or longjmp(3) may leave. So the closure
-  /// uses none of the caller's variables. Throws `ECANCELED` if the function was left [RLK-LEFT-8].
+  /// As `performAndWait(in:timeout:block:)`, for a function that an exception or longjmp(3) may leave. Therefore the
+  /// closure uses none of the caller's variables. Throws `ECANCELED` if the function was left [RLK-LEFT-8].
   package func performAndWait(
     in mode: Mode, timeout: Duration?, leaving block: @escaping () -> Void
   ) throws(RunLoopError) {

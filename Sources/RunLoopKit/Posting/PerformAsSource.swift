@@ -24,8 +24,7 @@ extension RunLoop {
     try performAsSource(in: NamedModes(modes), block: block, onDrop: onDrop)
   }
 
-  /// As `performAsSource(in:block:onDrop:)`, in the modes of a list. An empty list stands for the default mode
-  /// [RLK-PERFORM-6].
+  /// As `performAsSource(in:block:onDrop:)`, in the modes of a list; if empty, in the default mode [RLK-PERFORM-6].
   public func performAsSource(
     in modes: [Mode], block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws {
@@ -61,8 +60,7 @@ extension RunLoop {
     defer { lock.unlock() }
     guard !hasEnded else { throw endedError }
     let mode = state.makeMode(mode)
-    // Take the block, so that it is released where it runs. It is there: the caller has put it in, and each refusal
-    // above throws.
+    // Taken, so that it is released where it runs. The caller has put it in, and each refusal above throws.
     let body = block.take().unsafelyUnwrapped.body
     let performed = { [self] in
       noteSourcePerform()

@@ -8,8 +8,7 @@ extension RunLoop {
   /// - Parameters:
   ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. A loop that runs
   ///     in none of them never runs the block.
-  ///   - timeout: How long the block may wait for its turn. Zero or less: it is withdrawn unless it has begun. Nil: no
-  ///     limit.
+  ///   - timeout: How long the block may wait. Zero or less: it is withdrawn unless it has begun. Nil: no limit.
   ///   - block: Called once, on the loop's thread. It must return: a thread that ends inside it ends the process with a
   ///     message, since the task would wait for ever. Released before the task goes on [RLK-ASYNC-3].
   /// - Returns: What the block returned.
@@ -23,8 +22,7 @@ extension RunLoop {
     try await perform(andAwaitIn: NamedModes(modes), timeout, block)
   }
 
-  /// As `performAndWait(in:timeout:block:)`, in the modes of a list. An empty list stands for the default mode
-  /// [RLK-PERFORM-6].
+  /// As `performAndWait(in:timeout:block:)`, in the modes of a list; if empty, in the default mode [RLK-PERFORM-6].
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
     in modes: [Mode], timeout: Duration? = nil, block: sending @escaping () throws -> R
   ) async throws -> R {

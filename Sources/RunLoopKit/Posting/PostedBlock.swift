@@ -1,5 +1,5 @@
-/// A block, and a closure that is called if the block will never run. Once this is queued, only the queued closure
-/// holds it: if that is released without having run, the deinitialiser calls `onDrop`.
+/// A block, and a closure that is called if the block will never run. Once the block is queued, only the queued closure
+/// retains this object. If that closure is released without having run, the deinitialiser calls `onDrop`.
 final class PostedBlock: @unchecked Sendable {
   /// Set until the block runs. Only its single runner reads it, so no lock.
   private var block: HeldBlock?

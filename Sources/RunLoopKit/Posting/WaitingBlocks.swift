@@ -6,7 +6,7 @@ final class WaitingBlocks {
   private var lastNumber: UInt64 = 0
   private(set) var count = 0
 
-  /// A block. Each of its modes has the entry in its list.
+  /// A block, which is in the list of each of its modes.
   private final class Entry {
     /// Grows in the order of queueing.
     let number: UInt64
@@ -19,7 +19,7 @@ final class WaitingBlocks {
   private struct List {
     /// By growing numbers.
     var entries: ContiguousArray<Entry> = []
-    /// How many of the entries were taken. Never more than half, so that a search skips no more entries than it finds.
+    /// How many of the entries were taken. Never more than half, so that a drain skips no more entries than it takes.
     private var takenCount = 0
 
     var count: Int { entries.count - takenCount }
