@@ -8,15 +8,14 @@ internal import Synchronization
 /// (`ThreadCalls.barrier`), and then reads the record. So at least one of the two threads sees what the other did.
 ///
 /// If the system has no such barrier, `attention` is never 0, and each callout's end changes it too (`hasEnded`). Both
-/// threads then change one number, so the second sees what the first stored before; timing plays no part. A filter that
-/// refuses membarrier(2) must therefore be installed before the first loop is made. If one is installed later, a
-/// waiting thread notices it and polls, and a final call that its callout's end has missed is made after the loop's
-/// next callout.
+/// threads then change one number, so the second one sees what the first stored before. A filter that refuses
+/// membarrier(2) must therefore be installed before the first loop is made. If one is installed later, a waiting thread
+/// notices it and polls, and a final call that its callout's end has missed is made after the loop's next callout.
 struct CalloutRecord: ~Copyable {
   /// The address of the item whose callout is the innermost on the stack; 0: there is none, or it is a block's.
   private let innermost = Atomic<UInt>(0)
-  /// Not 0 if the end of a callout has something to do. Counts the threads that wait, the final calls, and the items
-  /// that left the loop in their callout.
+  /// Not 0 if the end of a callout has something to do. Counts the threads that wait, the final calls, the items that
+  /// left the loop in their callout, and the hosted waits that were begun in a callout.
   let attention = Atomic<Int>(CalloutRecord.attentionAtFirst)
   /// Changes when a callout has ended for which a thread may wait.
   let turn = FutexWord()
@@ -36,7 +35,8 @@ struct CalloutRecord: ~Copyable {
   }
 
   /// Records the item whose callout is next. Called under the loop's lock, or before the item's membership is checked
-  /// under its leaf lock: in either case before the item could leave its modes unseen. - Thread: The loop's own.
+  /// under its leaf lock. So a thread that ends the membership sees the record, or the check finds that the membership
+  /// has ended. - Thread: The loop's own.
   @inline(__always)
   func begin(_ item: RunLoop.Item) {
     innermost.store(UInt(bitPattern: ObjectIdentifier(item)), ordering: .releasing)
@@ -138,8 +138,7 @@ struct CalloutRecord: ~Copyable {
 // MARK: Waiting for a callout
 
 extension CalloutRecord {
-  /// Waits until the invalid item's callout is not on the loop's stack; no other callout of it can begin. Returns false
-  /// if the deadline passes first.
+  /// Waits until the invalid item's callout is not on the loop's stack. Returns false if the deadline passes first.
   func wait(for item: ObjectIdentifier, on loop: RunLoop, _ deadline: Deadline) -> Bool {
     guard loop.isInThisProcess, loop.lock.withLock({ isOnStack(item, of: loop) }) else { return true }
     attention.add(1, ordering: .sequentiallyConsistent)
@@ -148,8 +147,7 @@ extension CalloutRecord {
     while true {
       let seen = turn.load()
       guard loop.lock.withLock({ isOnStack(item, of: loop) }) else { return true }
-      // If the callout's end may have missed the attention, this thread polls for it. Otherwise that end advances
-      // `turn`.
+      // Polls if the callout's end may have missed the attention. Otherwise that end advances `turn`.
       let isOver = turn.wait(
         while: seen, isSeen ? deadline : deadline.orSoon, for: "the end of a callout on \(loop.words)")
       guard isOver || !deadline.hasPassed else { return false }

@@ -12,7 +12,7 @@ final class FinalCall: @unchecked Sendable {
   /// Makes the call wait for one callout more.
   func addAwaited() { awaited.add(1, ordering: .relaxed) }
 
-  /// One of the callouts has ended, or the query has. The last to end makes the call.
+  /// Called when one of the callouts, or the query, has ended. The last of them makes the call.
   func endAwaited() {
     if awaited.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FINAL_CALL__(action)
@@ -37,8 +37,8 @@ extension CalloutRecord {
     makeFinalCalls(on: loop, only: call)
   }
 
-  /// Lets the loop's thread make the call, after its next callout or at the end of the loop. The caller does not end
-  /// the call. If the loop has ended, nobody makes it.
+  /// Has the loop's thread make the call, after its next callout or at the end of the loop. The caller must not call
+  /// `endAwaited`. If the loop has ended, the call is never made.
   func handOver(_ call: FinalCall, of item: ObjectIdentifier, on loop: RunLoop) {
     guard loop.isInThisProcess else { return }
     loop.lock.withLock { if !loop.hasEnded { note(call, item, on: loop) } }

@@ -13,10 +13,10 @@ extension RunLoop.Item {
   /// another thread invalidates the item, that happens after the next callout there [RLK-CLOSURE-8]. No lock is held
   /// during the release [RLK-CLOSURE-9].
   ///
-  /// - Parameter action: Called once, when the item's callout is not running and will not run again, with no lock held.
-  ///   If no callout runs, it is called on this thread before the return; otherwise on the thread of the callout that
-  ///   ends last, right after it, or here if the callout ends meanwhile [RLK-REMOVE-4, RLK-REMOVE-5, RLK-REMOVE-7]. In
-  ///   a child of fork(2) that inherited the item the call does nothing [RLK-REMOVE-14].
+  /// - Parameter action: Called once, with no lock held, when the item's callout is not running and will not run again.
+  ///   If none runs, this thread calls it before the return. Otherwise the thread of the last callout calls it right
+  ///   after that callout, or this thread does if the callout ends meanwhile [RLK-REMOVE-4, RLK-REMOVE-5,
+  ///   RLK-REMOVE-7]. In a child of fork(2) that inherited the item the call does nothing [RLK-REMOVE-14].
   /// - Re-entry: Allowed, also from the item's own callout: `action` is called after the callout has returned.
   /// - Blocks: Not on callouts. - Complexity: O(modes).
   /// - SeeAlso: `CFRunLoopSourceInvalidate`, `CFRunLoopTimerInvalidate`, `CFRunLoopObserverInvalidate`.
@@ -77,8 +77,7 @@ extension RunLoop.Item {
   /// callout may be, and whether this is the first call. After the return no callout of the item begins.
   private final func endMemberships() -> (loops: [RunLoop], isFirst: Bool) {
     let isFirst = validity.exchange(false, ordering: .sequentiallyConsistent)
-    // The links first, then the table: an item that leaves a loop in its callout enters the table in the section of the
-    // leaf lock that removes its link.
+    // The links first: the section that removes the link of an item in its callout also enters the item into the table.
     var loops = withLinks { $0.loops }
     for loop in LeftInCallout.loops(of: ObjectIdentifier(self)) where !loops.contains(where: { $0 === loop }) {
       loops.append(loop)

@@ -16,7 +16,7 @@ final class LeftInCallout: ProcessWideObject {
 
   private static let table = ProcessWide<LeftInCallout>()
 
-  /// True if no item has left a loop in its callout, as far as the calling thread can know. Takes no lock.
+  /// True if the table is empty. Takes no lock: a caller that has taken an item's leaf lock sees its entries.
   @inline(__always)
   static var isEmpty: Bool { !table.isMade || isFoundEmpty }
 
