@@ -1,5 +1,5 @@
-// Events that a hosted loop has found before the pass that serves them. Other code of the host, or the blocks and
-// sources of the pass, may have made such an event untrue meanwhile. CFRunLoop polls only after all of these.
+// Events that a hosted loop has found before the pass that serves them. Meanwhile other code of the host, or a block or
+// source of the pass, may have read the descriptor. CFRunLoop finds no events so early: it polls after the sources.
 
 internal import RunLoopLibc
 
@@ -17,9 +17,8 @@ extension RunLoop {
 }
 
 extension PassEvent {
-  /// Returns what is still true of the event. If nothing is, drops the event and returns nil. Asks the kernel, by one
-  /// system call, whether the descriptor of a descriptor source can still be read or written. All other events last, or
-  /// were taken together with their data.
+  /// Returns what is left of the event; if nothing is left, drops it and returns nil. Polls the descriptor of a
+  /// descriptor source again, by one system call. All other events last, or were taken together with their data.
   @inline(never)
   func ifStillTrue(in mode: ModePointer, of loop: RunLoop) -> PassEvent? {
     guard case .port(let item, let ready) = self else { return self }
@@ -31,7 +30,7 @@ extension PassEvent {
     let source = unsafeDowncast(item.takeUnretainedValue(), to: RunLoop.FileDescriptorSource.self)
     let left = ready & (source.readyNow | ~plain)
     if left != 0 { return .port(item, ready: left) }
-    // If the kernel refuses to arm it again, it is called with nothing to read, rather than never again.
+    // If the kernel refuses to arm the source again, it is called with nothing to read: nothing else would call it.
     if source.isOneShot, !source.armAgain(in: mode, of: loop) { return self }
     drop()
     return nil
@@ -49,8 +48,8 @@ extension RunLoop.FileDescriptorSource {
 
   fileprivate var isOneShot: Bool { registration.interest & UInt32(PortRegistration.oneShot) != 0 }
 
-  /// Arms the source again in this mode alone, for what it is interested in now: in other modes and loops its event may
-  /// have been served. Returns false if the kernel refuses, and true if the source has left the mode.
+  /// Arms the source again for its present interest, and only in this mode: in other modes and loops its event may have
+  /// been served. Returns false if the kernel refuses, and true if the source has left the mode.
   fileprivate func armAgain(in mode: ModePointer, of loop: RunLoop) -> Bool {
     loop.lock.withLock {
       guard let token = token(in: mode) else { return true }

@@ -1,7 +1,7 @@
 // A run of a hosted loop can sleep in the host, which serves its own sources meanwhile.
 
 /// Sleeps in the host until the descriptor is readable, the moment has come, or the host has served a source of its
-/// own. Returns false at once if the host cannot be iterated there.
+/// own. Returns false at once if the host cannot be iterated now.
 package typealias HostSleep = (_ descriptor: Int32, _ until: RunLoop.Instant) -> Bool
 
 extension RunLoop {
@@ -22,8 +22,8 @@ extension RunLoop {
     owner.sleepsInHost = owner.hosted?.sleep != nil
   }
 
-  /// Whether the innermost run sleeps in the host. Called by the host's code, which is on the stack: a run that was
-  /// left by an exception does not count. - Thread: The loop's own.
+  /// Whether the innermost run sleeps in the host. Called by code of the host. A run that an exception has left does
+  /// not count: the caller's place on the stack shows that. - Thread: The loop's own.
   package var isAsleepInHost: Bool {
     guard isUsable, isCurrent else { return false }
     var caller: UInt8 = 0

@@ -1,15 +1,14 @@
 extension ModePointer {
-  /// Makes the port set, which the host polls: nothing else ends its sleep. Makes a timerfd also for a mode without
-  /// timers. The loop needs it to try a refused registration again while the host sleeps, and there may be no
-  /// descriptor for it then.
+  /// Makes the port set, which the host polls, and a timerfd, even if the mode has no timers. The timerfd ends the
+  /// host's sleep when a refused registration is to be tried again. By then there may be no descriptor left for it.
   func makeHostDescriptors(on loop: RunLoop) throws(RunLoopError) {
     try makePortSet(on: loop)
     // Made in the line above.
     try timers.makePort(.suspending, in: ports.set!, on: loop)
   }
 
-  /// Arms the timerfds, since nothing else ends a host's sleep for a date. Makes one again that other code has closed,
-  /// and throws if it cannot. Returns false if the host must not sleep.
+  /// Arms the timerfds, since nothing else ends a host's sleep for a date. Makes a timerfd again if other code has
+  /// closed it, and throws if it cannot. Returns false if the host must not sleep.
   private func armForHost(on loop: RunLoop) throws(RunLoopError) -> Bool {
     loop.lock.lock()
     defer { loop.lock.unlock() }
@@ -30,7 +29,7 @@ extension ModePointer {
     loop.setPhase(.asleep)
     guard try armForHost(on: loop), loop.beginWait(in: ports.set!), !loop.stops.isRequested else { return true }
     if try hasHostedWork(on: loop) { return true }
-    // This poll may have taken the edge of a wake that came meanwhile: the descriptor would not show it again.
+    // This poll may have consumed the edge of a wake that came meanwhile. The descriptor does not show it again.
     return !loop.wakes.word.isAsleep
   }
 
@@ -52,8 +51,7 @@ extension ModePointer {
     }
   }
 
-  /// Whether there is a true event, and not only the edge of a wake, or an expiry that is over. Holds it for the next
-  /// pass.
+  /// Whether there is an event to serve, which it holds for the next pass. Wakes and past expiries do not count.
   private func holdsHostedEvent(on loop: RunLoop) -> Bool {
     if loop.hostedWaits.hasEvent(for: self) { return true }
     var event = takeEvent(on: loop)

@@ -2,16 +2,14 @@
 /// - Thread: The loop's own.
 ///
 /// Each wait has one mode, and waits and runs nest in each other. Unlike a run, a wait has no frame on the stack, since
-/// the host sleeps after `prepareToWait` has returned. So it ends at the latest when the callout returns in which it
-/// was begun.
+/// the host sleeps after `prepareToWait` has returned. It ends at the latest with the callout in which it was begun.
 struct HostedWait {
   enum Phase {
     /// `prepareToWait` has begun, or has found work.
     case open
     /// A call of the host is notifying observers.
     case notifying
-    /// `prepareToWait` has notified the observers of before-waiting, and those of after-waiting were not notified
-    /// since.
+    /// The observers of before-waiting were notified, and those of after-waiting were not notified since.
     case asleep
   }
 
@@ -21,7 +19,8 @@ struct HostedWait {
   /// The `LoopHosting` that has begun the wait. Nil: a host without one.
   var host: ObjectIdentifier?
   var phase = Phase.open
-  /// The host has left from inside a callout: the wait ends when the callout has returned.
+  /// The host has given the wait up, or `prepareToWait` has failed. The wait ends as soon as it is the innermost one of
+  /// its callout and the host is not notifying observers.
   var hasLeft = false
   /// Set in the phase `notifying`.
   var notification: HostNotification?
@@ -34,8 +33,7 @@ struct HostedWait {
   let outerWakes: Wakes.OfHost
 }
 
-/// What the loop puts back if an exception or longjmp(3) leaves an observer that a host's call is notifying (decision
-/// 0041).
+/// What the loop puts back if an exception leaves an observer that a host's call is notifying (decision 0041).
 struct HostNotification {
   /// The place of the host's call on the stack.
   let place: UInt

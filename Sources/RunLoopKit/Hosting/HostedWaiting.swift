@@ -1,14 +1,13 @@
 extension RunLoop {
-  /// The wait of the host that is calling: the innermost wait, if it was begun in the same callout. Nil if the
-  /// innermost wait was begun on an outer level of nesting.
+  /// The wait of the host that is calling: the innermost wait, if it was begun in the same callout; else nil.
   var ownHostedWait: HostedWait? {
     guard let wait = owner.hosted?.waits.last, wait.parent == innermostRun.state.at else { return nil }
     return wait
   }
 
   /// Begins the host's wait, or continues it. From here on wakes and stops go to the host (rules 15, 19), as they go to
-  /// a run from the top of its pass: a wake or a stop by an observer of before-waiting, or by other code meanwhile, is
-  /// not lost. What came after an earlier preparation of the same wait is kept for `runPendingWork`.
+  /// a run from the top of its pass. So a wake or a stop that comes before the host sleeps is not lost, even from an
+  /// observer of before-waiting. What came after an earlier preparation of the same wait is kept for `runPendingWork`.
   func beginHostedWait(in mode: ModePointer, for host: ObjectIdentifier?) {
     let hosted = hostedWaits
     if ownHostedWait == nil {
@@ -34,7 +33,7 @@ extension RunLoop {
       defer { state.currentMode = mode }
       return state.currentMode
     }
-    // The end of each callout is checked now, since this callout may leave the wait open.
+    // From now on the end of each callout checks for open waits (`CalloutRecord.end`).
     if run != nil { callouts.attention.add(1, ordering: .sequentiallyConsistent) }
     hosted.waits.append(
       HostedWait(
@@ -74,7 +73,7 @@ extension RunLoop {
     }
     if let run, let mode = wait.outerMode {
       demandPollForJobs(run, in: mode)
-      // The interrupt of that stop may have ended the host's sleep only, so the run must poll again.
+      // A stop of the enclosing run may have interrupted only the host's sleep, so the run must poll again.
       if stops.isRequested { wakes.demandPoll(of: run) }
     }
     return (isWoken, isStopped)

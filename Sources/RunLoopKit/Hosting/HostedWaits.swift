@@ -6,8 +6,7 @@ final class HostedWaits {
   private var events: [(mode: ModePointer, event: PassEvent)] = []
   /// The closure by which a run sleeps in a host, and that host.
   var sleep: (host: ObjectIdentifier, body: HostSleep)?
-  /// The passes that hosts have asked for, the innermost last. An exception may have left some of them, which the loop
-  /// notices later.
+  /// The passes that hosts have asked for, the innermost last. An exception may have left some of them.
   private var passes: [Pass] = []
 
   private struct Pass {

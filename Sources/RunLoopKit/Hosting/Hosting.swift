@@ -2,8 +2,7 @@
 // functions below before and after it sleeps.
 
 extension RunLoop {
-  /// What the host polls for a mode. The first call creates it, together with a timerfd for the mode. The mode keeps
-  /// both.
+  /// What the host polls for a mode. The first call creates it and a timerfd, and the mode keeps both.
   ///
   /// If an epoll instance of the host watches it, compare the value with the last one after each `runPendingWork(in:)`.
   /// - Thread: The loop's own. - Blocks: No. - Complexity: No system call after the first.
@@ -23,8 +22,8 @@ extension RunLoop {
 
   /// Prepares the loop for the host's wait. Call it before each wait.
   ///
-  /// The call notifies the observers of before-waiting, arms the mode's timer and marks the loop as waiting, so that
-  /// wakes, stops and timers that other threads set make the descriptor readable [RLK-HOST-3, RLK-HOST-36]. From the
+  /// The call notifies the observers of before-waiting, arms the mode's timer and marks the loop as waiting. So wakes,
+  /// stops, and timers that other threads set make the descriptor readable [RLK-HOST-3, RLK-HOST-36]. From the
   /// beginning of this call until `runPendingWork(in:)` the loop counts as waiting in this mode: a wake or a stop, also
   /// by an observer, takes effect in `runPendingWork(in:)` [RLK-HOST-7]. The host may call this again before that; then
   /// the call first notifies the observers of after-waiting [RLK-HOST-21]. A host that will call neither again calls
@@ -39,8 +38,8 @@ extension RunLoop {
   ///
   /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting [RLK-HOST-2].
   /// - Thread: The loop's own. - Blocks: No. - Re-entry: Allowed in callouts of the loop.
-  /// - Throws: As `hostDescriptor(in:)`; `.busy` in an observer that this call, `runPendingWork(in:)` or
-  ///   `cancelWait(in:)` notifies: that call of the host has not returned yet [RLK-HOST-11]; `.hostedElsewhere` while
+  /// - Throws: As `hostDescriptor(in:)`. `.busy` in an observer that this call, `runPendingWork(in:)` or
+  ///   `cancelWait(in:)` notifies: that call of the host has not returned yet [RLK-HOST-11]. `.hostedElsewhere` while
   ///   the loop waits in another mode for the host of the same callout: a host serves one mode at a time [RLK-HOST-17].
   ///   `.system` also if other code has closed the mode's timerfd and no descriptor is free for another one: nothing
   ///   would end the sleep [RLK-HOST-24].
@@ -68,9 +67,9 @@ extension RunLoop {
   ///
   /// The call ends the wait, and makes a run of one pass that does not wait. It does so also in a mode that is empty,
   /// or holds only items whose `keepsRunning` is false [RLK-KEEP-6]. If nothing is pending, it makes no pass
-  /// [RLK-HOST-4]. After a descriptor was found ready, and before the pass serves it, other code of the host or a block
-  /// or source of the pass may read it: then the pass serves it only for what is left, such as a hang-up or an error
-  /// [RLK-HOST-16]. The check costs one system call for each such descriptor, also for an owned one.
+  /// [RLK-HOST-4]. Before the pass serves a ready descriptor, other code of the host, or a block or source of the pass,
+  /// may read it. Then the pass serves only what is left, such as a hang-up or an error [RLK-HOST-16]. The check costs
+  /// one system call for each ready descriptor, also for an owned one.
   /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9], also by a callout of this
   ///   call [RLK-HOST-15]; else `.timedOut`. `isEmpty(in:)` says whether anything is left to wait for.
   /// - Thread: The loop's own. - Blocks: No. - Re-entry: As `prepareToWait(in:)`.
@@ -100,10 +99,10 @@ extension RunLoop {
   /// Ends the wait that `prepareToWait(in:)` has begun, without a pass: for a host that does not serve the loop any
   /// more, or not now. Does nothing if no wait has begun.
   ///
-  /// The call notifies the observers of after-waiting if those of before-waiting were notified [RLK-HOST-21]. A stop or
-  /// a wake that came for the wait is dropped, as by a loop that does not run [RLK-HOST-18]; blocks, signals, events
-  /// and messages stay for the next run or host. If the host has begun a wait in a callout of the loop, and another one
-  /// around it, the call ends both.
+  /// The call notifies the observers of after-waiting if those of before-waiting were notified [RLK-HOST-21]. It drops
+  /// a stop or a wake that came for the wait, as a loop does that does not run [RLK-HOST-18]; but a wake in a callout
+  /// goes on to the enclosing run. Blocks, signals, events and messages stay for the next run or host. If the host has
+  /// begun a wait in a callout of the loop, and another one around it, the call ends both.
   /// - Re-entry: Allowed in callouts and observers of the loop; then the wait ends when these, or the run that called
   ///   them, have returned [RLK-HOST-20].
   /// - Thread: The loop's own. - Blocks: No.

@@ -1,8 +1,8 @@
 // MARK: Waits without a pass
 
 extension RunLoop {
-  /// Ends the waits of this level whose hosts have left, and returns true if there was one. What has come for these
-  /// waits is dropped, as by a loop that does not run. If an observer forks here, the child is left as it is.
+  /// Ends the waits on this level of nesting that are to end (`hasLeft`), and returns true if there was one. Drops a
+  /// stop that came for such a wait. If an observer forks here, nothing more changes in the child.
   @discardableResult
   func endLeftHostedWaits() -> Bool {
     var hasEnded = false
@@ -13,9 +13,8 @@ extension RunLoop {
     return hasEnded
   }
 
-  /// Called when a callout of the innermost run has returned. If the callout has run the host's loop, the waits end
-  /// that this has left open. A stop that has come for such a wait goes to the run, since the loop cannot know for
-  /// which of the two it was meant.
+  /// Called when a callout of the innermost run has returned. Ends the waits that the callout has left open, if it has
+  /// run the host's loop. A stop that has come for such a wait goes to the run, for which it may have been meant.
   @inline(never)
   func endHostedWaitsOfCallout() {
     var end: UInt8 = 0
@@ -34,8 +33,7 @@ extension RunLoop {
     }
   }
 
-  /// Called when a run is over. Ends the waits that were left open inside it, and continues the wait during which it
-  /// was begun.
+  /// Called when a run is over. Ends the waits left open inside it, and continues the wait in which it was begun.
   @inline(never)
   func runEndsInHostedWait(_ run: UInt) {
     guard isInThisProcess else { return }
@@ -66,8 +64,8 @@ extension RunLoop {
     if endNotificationIfLeft(seenFrom: place) { endLeftHostedWaits() }
   }
 
-  /// Ends the notification of observers for the own wait, if the host's call that made it was left. The host may go on
-  /// with the wait, or may have left from inside an observer. Returns false if the call is on the stack.
+  /// Ends the notification of observers for the own wait, if an exception or longjmp(3) has left the host's call that
+  /// made it. The wait stays open: the host may continue it. Returns false if the call is still on the stack.
   @discardableResult
   private func endNotificationIfLeft(seenFrom place: StackPlace) -> Bool {
     guard let wait = ownHostedWait, wait.phase == .notifying, let notification = wait.notification else { return true }

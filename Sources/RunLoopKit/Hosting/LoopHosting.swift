@@ -22,8 +22,7 @@ public final class LoopHosting {
   public let loop: RunLoop
   /// The mode that the host serves.
   public let mode: RunLoop.Mode
-  /// What the host polls. `prepare()` may change it: then a host that watches it with its own epoll instance adds it
-  /// again.
+  /// What the host polls. If `prepare()` changes it, a host that watches it by epoll adds it again.
   public private(set) var descriptor: RunLoop.HostDescriptor
   /// The error that the loop has thrown, and that has ended the hosting. Nil before.
   public private(set) var failure: (any Error)?
@@ -33,12 +32,12 @@ public final class LoopHosting {
   /// How a run of the loop sleeps inside the host, which serves its own sources meanwhile. For hosts whose library can
   /// be iterated. Nil, as at first: the run sleeps by itself, and the host serves nothing meanwhile.
   ///
-  /// A run that is about to sleep calls the closure with a descriptor to poll for reading, which may be another mode's
-  /// than `descriptor`, and with the moment at which the sleep ends. The closure returns true as soon as the descriptor
-  /// is readable, the moment has come, or the host has served a source of its own. It returns false at once if the host
-  /// cannot be iterated there. While the closure iterates the host, the adapter does not call `prepare()` or `serve()`,
-  /// except from a callback that itself runs the host's loop: the run serves its own mode alone. If several hosts have
-  /// set a closure, the run calls the latest.
+  /// A run that is about to sleep calls the closure with a descriptor to poll for reading, and with the moment at which
+  /// the sleep ends. The descriptor may be another mode's than `descriptor`. The closure returns true as soon as the
+  /// descriptor is readable, the moment has come, or the host has served a source of its own. It returns false at once
+  /// if the host cannot be iterated now. While the closure iterates the host, the adapter calls neither `prepare()` nor
+  /// `serve()`, because the run serves its own mode alone. A callback that itself runs the host's loop is an exception.
+  /// If several hosts have set a closure, the run calls the latest.
   public var sleep: ((_ descriptor: Int32, _ until: RunLoop.Instant) -> Bool)? {
     didSet { if isAttached, loop.isCurrent { loop.setHostSleep(sleep, of: ObjectIdentifier(self)) } }
   }
