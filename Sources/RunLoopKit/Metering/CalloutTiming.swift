@@ -72,7 +72,7 @@ struct CalloutTiming {
   @inline(__always)
   func end(on loop: RunLoop) { if began != 0 { endUnreported(on: loop) } }
 
-  /// Ends the timing of a callout, and reports the callout if it was slow. Called after the end of its record, with no
+  /// Ends the timing of a callout, and reports the callout if it was slow. Call it after `CalloutRecord.end`, with no
   /// lock held. `mode`: nil stands for the mode in which the loop runs.
   @inline(__always)
   func end(_ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, in mode: ModePointer? = nil, on loop: RunLoop) {
@@ -124,7 +124,7 @@ extension CalloutTiming {
     }
     guard let reporter else { return }
     loop.owner.times.isReporting = true
-    let timing = CalloutTiming(on: loop)  // so the enclosing callout's time leaves the reporter out
+    let timing = CalloutTiming(on: loop)  // the reporter's time does not count for the enclosing callout
     let name = item.map { $0.label ?? $0.description } ?? (kind == .mainQueue ? "main queue" : "block")
     let slow = RunLoop.SlowCallout(
       kind: kind, name: name, mode: mode ?? .default, duration: Duration(nanoseconds: taken))

@@ -22,7 +22,7 @@ struct Counters: ~Copyable {
   private let words: UnsafeMutablePointer<Atomic<UInt64>>
   /// Odd while the owner changes the times.
   private let sequence = Atomic<UInt64>(0)
-  /// When the outermost run began, or when counting began in it; `forever` outside of runs.
+  /// When the first pass of the outermost run began, or counting began in that run; `forever` outside of runs.
   private let runBegan = Atomic<UInt64>(Time.forever)
   /// Callouts that take longer than this, in nanoseconds, are reported; `forever`: no callout is timed.
   let slowLimit = Atomic<UInt64>(Time.forever)
@@ -30,7 +30,7 @@ struct Counters: ~Copyable {
   private let sleepBegan = Atomic<UInt64>(Time.forever)
   /// When the loop last fell asleep in the current pass; `forever`: it has not slept in it.
   private let lastSleep = Atomic<UInt64>(Time.forever)
-  /// Set if counting was off for a while: the noted beginnings of a run and of a sleep are not valid any more.
+  /// True if counting was off for a while: the stored beginnings of a run and of a sleep are not valid any more.
   private let hasRestarted = Atomic<Bool>(false)
 
   init() {
@@ -60,8 +60,7 @@ struct Counters: ~Copyable {
     word.pointee.store(word.pointee.load(ordering: .relaxed) &+ count, ordering: .relaxed)
   }
 
-  /// Notes that counting begins, perhaps again. Called on any thread, under the loop's lock, before the owner sees that
-  /// it has to count.
+  /// Called when counting begins, on any thread, under the loop's lock, before the owner sees that it has to count.
   func restart() { hasRestarted.store(true, ordering: .releasing) }
 
   /// - Thread: The loop's own.
@@ -121,7 +120,7 @@ struct Counters: ~Copyable {
     }
   }
 
-  /// When the loop last fell asleep in this pass; `forever`: it has not slept in it. - Thread: The loop's own.
+  /// - Thread: The loop's own.
   var lastSleepBegan: UInt64 { lastSleep.load(ordering: .relaxed) }
 
   private func change(_ body: () -> Void) {

@@ -46,8 +46,7 @@ extension RunLoop {
   ///
   /// The loop reports callouts of items, blocks and the main dispatch queue, each once, after the callout has returned;
   /// it does not report a callout that never returns. Only the callout's own time counts. A run that the callout begins
-  /// does not count, and the loop reports the callouts of that run separately. A one-shot timer is invalid when it is
-  /// reported.
+  /// does not count, and the loop reports the callouts of that run separately. A one-shot timer is invalid by then.
   /// - Parameters:
   ///   - limit: On the suspending clock. Zero or less: every callout that takes measurable time is reported.
   ///   - reporter: Called on the loop's thread, with no lock held, before the next callout. Callouts of a run that the
