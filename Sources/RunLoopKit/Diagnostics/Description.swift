@@ -1,6 +1,6 @@
 extension RunLoop {
-  /// The loop as text: its state, the common modes and their items, and for each mode its name, port set, timer port,
-  /// what keeps it from being finished, sources, port sources, observers and timers, and the time until its deadlines.
+  /// The loop as text: its state, the common modes and their items, and each mode. Of a mode it shows the port set, the
+  /// timer port, what keeps the mode from being finished, the items, and the time until its deadlines.
   /// - Thread: Any; does not wait for a callout [RLK-TEXT-1, RLK-TEXT-2, RLK-TEXT-5].
   public var description: String {
     guard isInThisProcess else { return "<RunLoop of the parent process>" }
@@ -27,7 +27,6 @@ private struct LoopSnapshot {
     let observers: [RunLoop.Item]
     let timers: [RunLoop.Item]
     let pendingBlocks: Int
-    /// What keeps it from being finished, in words.
     let keepers: [String]
     let softDeadline: UInt64
     let hardDeadline: UInt64

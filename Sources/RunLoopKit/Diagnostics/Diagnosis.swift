@@ -66,7 +66,7 @@ private func deliverPending(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPoin
 final class DiagnosisSettings: @unchecked Sendable {
   private typealias Level = RunLoop.Diagnostics.Level
 
-  /// How many different hints are reported at most: a program that makes up names must not fill the memory.
+  /// The most hints that are reported: a program that makes up names must not fill the memory.
   private static let most = 1000
   private static let silence: Int32 = 2
 

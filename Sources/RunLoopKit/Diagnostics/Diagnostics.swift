@@ -3,8 +3,8 @@ extension RunLoop {
   public struct Diagnostics: Sendable {
     /// How serious a report is.
     public enum Level: Sendable {
-      /// A call ignored something, or used another value than it was given, without an error: for example an item that
-      /// was not added, or a run of a mode that does not exist [RLK-DIAG-2, RLK-DIAG-3]. Each hint is reported once.
+      /// A call ignored something, or used another value than it was given, without an error. Examples are an item that
+      /// was not added, and a run of a mode that does not exist [RLK-DIAG-2, RLK-DIAG-3]. Each hint is reported once.
       /// Hints are for development and tests, since what they report may be intended.
       case hint
       /// Something that the program asked for will not happen, or other code has closed a descriptor of the library.
