@@ -8,7 +8,7 @@ extension RunLoop.Message {
   public struct Bytes: @unchecked Sendable, Hashable, RandomAccessCollection, CustomStringConvertible {
     /// Nil if there are no bytes.
     package let storage: ByteStorage?
-    /// The index of the first byte. A part of other bytes keeps their indices.
+    /// The index of the first byte.
     public let startIndex: Int
     /// The index after the last byte.
     public let endIndex: Int
@@ -81,7 +81,7 @@ extension RunLoop.Message {
       return storage!.base.load(fromByteOffset: position, as: UInt8.self)
     }
 
-    /// A part, which shares the memory and keeps the indices.
+    /// A slice, which shares the memory.
     public subscript(bounds: Range<Int>) -> Bytes {
       precondition(
         bounds.lowerBound >= startIndex && bounds.upperBound <= endIndex, "RunLoopKit: no bytes at \(bounds)")

@@ -11,7 +11,7 @@ extension RunLoop.Message {
     /// -1 once the descriptor was taken or sent.
     private let number: Atomic<Int32>
     /// The fork generation of the process that hides the descriptor, in a queue or a connection; 0 if the program has
-    /// it. A child of fork(2) closes hidden descriptors when it starts, because nothing else in it would.
+    /// it. A child of fork(2) closes hidden descriptors when it begins, because no code in the child would.
     private let hiddenIn = Atomic<UInt32>(0)
 
     /// Takes ownership of the descriptor: other code must not close it from now on.
@@ -72,8 +72,7 @@ extension RunLoop.Message {
 
     // MARK: Hiding from children of fork(2)
 
-    /// Has children of fork(2) close the descriptor, until `appear`. If there is no memory for that, children inherit
-    /// it.
+    /// Has children of fork(2) close the descriptor until `appear`. Without memory for that, they inherit it.
     package func hide() {
       guard fileDescriptor >= 0, Unshared.section({ Unshared.add(fileDescriptor) }) >= 0 else { return }
       hiddenIn.store(Kernel.forkGeneration, ordering: .releasing)

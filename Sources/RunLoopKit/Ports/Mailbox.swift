@@ -4,19 +4,18 @@ internal import Synchronization
 ///
 /// Its lock is a leaf: it may be taken under a loop's or an item's lock, and neither of those is taken under it. A
 /// sender that finds the queue empty marks the port ready in each mode that has the port, under that loop's lock. A
-/// loop that finds the queue empty removes the mark, under both locks. So a port with messages is marked, or a sender
+/// loop that reads a `count` of 0 removes the mark, under its own lock. So a port with messages is marked, or a sender
 /// is about to mark it.
 package final class Mailbox: Destination, @unchecked Sendable {
   private let lock = Lock()
   let limit: Int
   @exclusivity(unchecked) private var queue = Row<RunLoop.Message>()
-  /// The charges for messages in the queue.
   @exclusivity(unchecked) private var charges = QueuedCharges()
   /// The queue may contain a message with descriptors.
   @exclusivity(unchecked) private var hasDescriptors = false
   @exclusivity(unchecked) private var memberships = OneOrMany<PortMembership>()
   @exclusivity(unchecked) private var isClosed = false
-  /// How many senders wait for room: sleeping threads, stalled connections, and tasks in line.
+  /// The number of senders that wait for room: sleeping threads, connections in `stalled`, and tasks in `line`.
   @exclusivity(unchecked) private var waiting = 0
   /// Changes when threads that wait for room must check again.
   private let room = FutexWord()
@@ -28,18 +27,16 @@ package final class Mailbox: Destination, @unchecked Sendable {
   private var madeTransport: (any PortTransport)?
   private(set) var hooks: RunLoop.Source.HeldHooks?
   private let hasTransport = Atomic<Bool>(false)
-  /// Connections that hold a message for the port and wait for room; counted in `waiting`.
+  /// Connections that hold a message for the port and wait for room.
   private var stalled: [any RoomWaiter] = []
-  /// Messages of tasks that wait for room; counted in `waiting`.
   @exclusivity(unchecked) private var line = RoomLine()
-  /// The line let threads and connections have the last room. The next room is the line's.
+  /// True if threads and connections got the last room, although a task was in line. The line gets the next room.
   private var lineHasPassed = false
 
   init(limit: Int) { self.limit = max(limit, 1) }
 
   package var count: Int { held.load(ordering: .acquiring) }
 
-  /// How many threads, connections and tasks wait for room.
   package var waitingCount: Int { lock.withLock { waiting } }
 
   /// How many answers of the port's body could not be delivered.
@@ -53,7 +50,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   package var mailbox: Mailbox? { self }
 
-  /// If a peer watch calls `connect` first and then finds the mailbox open, the mailbox will notify it of its end.
+  /// A caller that calls `connect` first and then finds the mailbox open will be notified of the mailbox's end.
   package var isOpen: Bool { lock.withLock { !isClosed } }
 
   package func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
@@ -77,7 +74,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     try finishSend(parcel)
   }
 
-  /// Call it with the lock held, which it releases, and when there is room.
+  /// Call it with the lock held, and when there is room. Releases the lock.
   @inline(__always)
   private func finishSend(_ parcel: borrowing Parcel) throws(RunLoopError) {
     do throws(RunLoopError) {
@@ -150,8 +147,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     return true
   }
 
-  /// Call it with the lock held. It releases the lock while it waits, and holds it again on return, but not if it
-  /// throws.
+  /// Call it with the lock held. Holds it again on return, but not if it throws.
   @inline(never)
   private func waitForRoom(_ timeout: SendTimeout) throws(RunLoopError) {
     let deadline: Deadline
@@ -181,8 +177,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     }
   }
 
-  /// True if only the calling thread's loop serves the port: no message leaves the queue while this thread waits. Under
-  /// the lock.
+  /// True if only the calling thread's loop serves the port, so that no room comes while it waits. Under the lock.
   private var isServedHereOnly: Bool {
     memberships.first != nil && memberships.allSatisfy { $0.loop.isCurrent }
   }
@@ -198,7 +193,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     let charge = charges.isEmpty || message == nil ? nil : charges.removeFirst()
     let mayHaveDescriptors = hasDescriptors
     if queue.count == 0 { hasDescriptors = false }
-    // Under the same lock: a sender that comes now must not take the room of one that waits.
+    // In the same section: a sender that comes now must not take the room of one that waits.
     let made = waiting > 0 ? makeRoom() : nil
     lock.unlock()
     withExtendedLifetime(charge) {}
@@ -264,8 +259,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
   }
 
   /// Moves the first messages in line into the queue. If only tasks wait, it moves as many as there is room for. If
-  /// threads or connections wait too, it moves one every other time, and leaves the remaining room to them. Under the
-  /// lock.
+  /// threads or connections wait too, it moves one, and only every other time. Under the lock.
   private func admit(all isLineAlone: Bool) -> [(PlaceInLine, Result<Void, any Error>)] {
     if !isLineAlone {
       lineHasPassed.toggle()
@@ -295,8 +289,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
   /// Adds a membership. Returns true if the queue has messages.
   package func join(_ membership: PortMembership) -> Bool {
     lock.withLock {
-      // A thread of this loop may be waiting for room. From now on only that thread can make room, so it must check
-      // again.
+      // A thread of this loop may be waiting for room that only it can make from now on, so it must check again.
       if waiting > 0 { room.advance() }
       memberships.append(membership)
       return queue.count > 0
@@ -338,8 +331,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     return memberships.first { $0.mode == mode }
   }
 
-  /// Registers a waiter, whose `wake` is called when there may be room. Returns false if there is room already, or if
-  /// the port has ended.
+  /// Registers a waiter for room. Returns false if there is room already, or if the port has ended.
   package func stall(_ waiter: any RoomWaiter) -> Bool {
     lock.withLock {
       guard !isClosed, queue.count >= limit else { return false }

@@ -1,10 +1,9 @@
 internal import Synchronization
 
-/// The ports of a mode. Those with messages are in a list, in the order in which they became ready. Guarded by the
-/// loop's lock.
+/// The ports of a mode, and a list of those with messages, in the order of readiness. Guarded by the loop's lock.
 struct MessagePorts: ~Copyable {
   private(set) var members: ContiguousArray<PortMembership> = []
-  // Not retained here but by `members`: `remove` takes a membership out of this list first.
+  // Retained by `members`: `remove` takes a membership out of this list first.
   private unowned(unsafe) var firstReady: PortMembership?
   private unowned(unsafe) var lastReady: PortMembership?
   private let readyCount = Atomic<Int>(0)

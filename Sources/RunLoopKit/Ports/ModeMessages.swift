@@ -2,9 +2,8 @@ internal import Synchronization
 
 /// The ports of a mode, and whether the kernel's events or the messages are next. Guarded by the loop's lock.
 ///
-/// A mark says that a port has messages. The mark decides whether a wait may sleep; waking the loop only makes it check
-/// the marks. So a pass may drop a wake for a message without losing the message, and never passes that wake on to an
-/// enclosing run.
+/// A mark says that a port has messages, and decides whether a wait may sleep. Waking the loop only makes it check the
+/// marks, so a pass may drop that wake without losing the message.
 struct ModeMessages: ~Copyable {
   /// Created with the first port: a mode without ports only pays for one load.
   private let made = Atomic<UnsafeRawPointer?>(nil)
@@ -16,7 +15,7 @@ struct ModeMessages: ~Copyable {
     UnsafeMutableRawPointer(mutating: made.load(ordering: .acquiring))?.assumingMemoryBound(to: MessagePorts.self)
   }
 
-  /// True if a port is marked. Read without the lock; marks may remain whose messages are gone.
+  /// True if a port is marked. Read without the lock; a marked port may be empty.
   @inline(__always)
   var hasReady: Bool {
     guard let ports else { return false }
@@ -38,8 +37,7 @@ struct ModeMessages: ~Copyable {
 
   func remove(_ membership: PortMembership) {
     unmark(membership)
-    // A membership exists only in a mode that has created `ports`, which live as long as the mode. The same holds in
-    // `mark` and `unmark`.
+    // A mode with a membership has created `ports`, which live as long as the mode. The same in `mark`, `unmark`.
     ports!.pointee.remove(membership)
   }
 
@@ -93,6 +91,6 @@ extension ModePointer {
     }
   }
 
-  /// How many passes it takes to serve what the mode's ports have now.
+  /// At most this many passes serve what the mode's ports have now.
   var turns: Int { counts.ports + messages.waiting }
 }

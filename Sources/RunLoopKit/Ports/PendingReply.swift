@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The answer to one request. It is settled once: by the answer, by the news that none will come, or because the
-/// request has given up.
+/// The answer to one request. It is settled once: with the answer, with an error if no answer can come any more, or
+/// when the request gives up.
 package final class PendingReply: @unchecked Sendable {
   private let lock = Lock()
   private var answer: Result<RunLoop.Message, any Error>?
@@ -23,8 +23,8 @@ package final class PendingReply: @unchecked Sendable {
   var isOver: Bool { isSettled.load(ordering: .acquiring) }
   var isValid: Bool { lock.forkGeneration == Kernel.forkGeneration && !isOver }
 
-  /// Settles the reply with a message, unless it is settled. - Throws: `.portInvalid` if it is settled already; the
-  /// parcel's errors, which leave it unsettled.
+  /// Settles the reply with a message. - Throws: `.portInvalid` if it is settled already; `.forked`; the parcel's
+  /// errors, which leave it unsettled.
   package func settle(_ parcel: borrowing Parcel) throws(RunLoopError) {
     guard lock.forkGeneration == Kernel.forkGeneration else { throw .forked }
     try lock.withLock { () throws(RunLoopError) in

@@ -19,16 +19,14 @@ extension RunLoop {
     @exclusivity(unchecked) final var body: Body
     /// The name by which other processes find the port; nil if it has none.
     public let name: String?
-    /// What a named port demands of other processes; RunLoopPorts sets it. The port's description includes its
-    /// description.
+    /// What a named port demands of other processes; RunLoopPorts sets it. Part of the port's description.
     package typealias Terms = AnyObject & Sendable & CustomStringConvertible
 
     package let namedTerms: (any Terms)?
 
     /// - Parameters:
     ///   - queueLimit: How many messages may wait, at least 1; a sender of more waits.
-    ///   - receive: Called on the thread of the loop that runs, with no lock held; kept until the port is invalid or
-    ///     gone.
+    ///   - receive: Called on the thread of the loop that runs, with no lock held; kept while the port is valid.
     public convenience init(
       queueLimit: Int = Port.defaultQueueLimit, _ receive: @escaping @Sendable (Port, Message) -> Void
     ) {
@@ -112,8 +110,7 @@ extension RunLoop {
       swap(&body, &released)
     }
 
-    /// Called when a loop that served the port has ended. If no loop is left, the port is invalidated, so that its
-    /// senders do not wait for ever.
+    /// Called when a loop of the port has ended. If it was the last one, the senders would wait for ever.
     func loopHasEnded() { if mailbox.places.isEmpty { invalidate() } }
 
     override func hasLeft() { mailbox.close() }

@@ -1,4 +1,4 @@
-/// A port's membership in one mode. Both refer to this object until the port leaves.
+/// A port's membership in one mode. The port's mailbox and the mode refer to it until the port leaves.
 package final class PortMembership: @unchecked Sendable {
   package let port: RunLoop.Port
   package let loop: RunLoop
@@ -8,8 +8,7 @@ package final class PortMembership: @unchecked Sendable {
   /// Its index in the mode's ports; -1 after the port has left.
   var index = -1
   @exclusivity(unchecked) var isReady = false
-  // Neighbours in the list of ready ports of the same mode. The mode's `members` retain them: `remove` takes a
-  // membership out of this list first.
+  // Neighbours in the list of ready ports of the same mode, retained as in `MessagePorts`.
   @exclusivity(unchecked) unowned(unsafe) var next: PortMembership?
   @exclusivity(unchecked) unowned(unsafe) var previous: PortMembership?
 

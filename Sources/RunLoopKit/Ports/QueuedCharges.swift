@@ -9,7 +9,7 @@ struct QueuedCharges: ~Copyable {
 
   var isEmpty: Bool { charges.isEmpty }
 
-  /// Appends the charge of a message that `count` others precede.
+  /// Appends the charge of a message that has `count` messages before it in the queue.
   mutating func append(_ charge: any MessageCharge, behind count: Int) { charges.append((taken + count, charge)) }
 
   /// Call it when a message was taken. Returns the message's charge, if it had one.

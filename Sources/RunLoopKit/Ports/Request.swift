@@ -14,8 +14,8 @@ extension RunLoop.Port.SendRight {
   ///   - mode: Not `.common`, in which no loop runs.
   /// - Returns: The answer.
   /// - Throws: A `RunLoopError`: `.noReply` if the right to answer is released unused, for example because the port is
-  ///   gone with the message in its queue [RLK-MSG-24]; `.portInvalid`; `.timedOut`, after which an answer throws at
-  ///   its sender; `.loopEnded` also if the thread is stopped by `stop(.now)` (`RunLoop.Thread`) [RLK-MSG-30];
+  ///   gone with the message in its queue [RLK-MSG-24]. `.timedOut`, after which an answer throws at its sender.
+  ///   `.loopEnded` also if `RunLoop.Thread.stop(.now)` stops the thread [RLK-MSG-30]. `.portInvalid`;
   ///   `.commonModeNotRunnable`; else as `send(_:timeout:)`.
   /// - Thread: Any; its own loop runs. - Re-entry: Allowed. - Blocks: As a run does.
   @available(*, noasync, message: "it runs the thread's loop: in a task, await the async form, which takes no mode")
@@ -57,7 +57,7 @@ extension RunLoop {
     while true {
       if let answer = pending.takeAnswer() { return try answer.get() }
       guard isInThisProcess else { throw RunLoopError.forked }
-      // Settles the reply to give up. If an answer was quicker, it counts: its sender's call has succeeded.
+      // Settling gives up. If an answer came first, it counts, because its sender's call has succeeded.
       guard !stops.isQuitting else {
         pending.settle(.failure(RunLoopError.loopEnded))
         continue

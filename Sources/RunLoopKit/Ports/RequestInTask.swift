@@ -6,17 +6,17 @@ extension RunLoop.Port.SendRight {
   /// Unlike the synchronous form, this call runs no loop and takes no mode. A thread of RunLoopPorts receives the
   /// answers of other processes if no loop of the program does [RLK-ASYNC-20]. The message's `reply` becomes a right to
   /// answer this request once. While the port is full, the message waits as in `send(_:timeout:)`. If the task does not
-  /// wait any more, the right to answer is withdrawn: an answer that is sent later throws `.portInvalid` at its sender,
-  /// and one that a port's body returns is counted in that port's `undeliveredReplies` [RLK-ASYNC-17].
+  /// wait any more, the right to answer is withdrawn. An answer that is sent later throws `.portInvalid` at its sender;
+  /// one that a port's body returns is counted in that port's `undeliveredReplies` [RLK-ASYNC-17].
   /// - Parameters:
   ///   - message: The question; the call replaces its `reply`.
   ///   - timeout: How long sending and answering may take together; zero or less: the answer must come
   ///     at once. Nil: no limit.
   /// - Returns: The answer.
   /// - Throws: `CancellationError` if the task was cancelled, and `.timedOut` if the limit was over, before the answer
-  ///   came: the message was withdrawn if it was not sent yet, and otherwise its descriptors are the receiver's.
+  ///   came. A message that was not sent yet is withdrawn then; the descriptors of a sent one are the receiver's.
   ///   `.noReply` if the right to answer is released unused, for example because the port is gone with the message in
-  ///   its queue, or the last loop that served it has ended [RLK-ASYNC-18]; `.portInvalid`; else as `send(_:timeout:)`.
+  ///   its queue, or its last loop has ended [RLK-ASYNC-18]. `.portInvalid`; else as `send(_:timeout:)`.
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Complexity: As `send(_:timeout:)`.
   nonisolated(nonsending) public func request(
     _ message: RunLoop.Message, timeout: Duration? = nil
@@ -35,8 +35,7 @@ extension RunLoop.Port.SendRight {
     }
   }
 
-  /// Not inlined: when it returns, only the receiver, or the line of waiting messages, has a reference to the right to
-  /// answer.
+  /// Not inlined: after the return only the receiver, or the line of waiting messages, refers to the right to answer.
   @inline(never)
   private func ask(
     _ message: RunLoop.Message, _ pending: PendingReply, _ sending: AwaitedSend
@@ -55,7 +54,7 @@ extension RunLoop.Port.SendRight {
 }
 
 /// The send of a task's request. If the task gives up while another thread sends the message, the task resumes only
-/// when that send is over: then the message's descriptors are the task's again, or the receiver's for good.
+/// when that send is over. By then either the task or the receiver owns the message's descriptors for good.
 private final class AwaitedSend: Sendable {
   private enum Fate {
     static let waits: UInt8 = 0
@@ -77,8 +76,8 @@ private final class AwaitedSend: Sendable {
     }
   }
 
-  /// Settles the reply, so that a later answer throws. The task gets the reason for which it was cancelled or timed
-  /// out.
+  /// Settles the reply, so that a later answer throws. The task gets the reason for which its wait was called off, and
+  /// not this error (`Resumption.end`).
   func giveUp() { pending.settle(.failure(RunLoopError.timedOut)) }
 
   /// Gives up at once if the send is over. Otherwise the end of the send does.

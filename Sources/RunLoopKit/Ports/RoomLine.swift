@@ -1,7 +1,7 @@
 /// Messages of tasks that wait for room in a port, first come, first served. Guarded by the mailbox's lock.
 struct RoomLine: ~Copyable {
   private var first: PlaceInLine?
-  /// Not retained here but by the place before it, or by `first`.
+  /// Retained by the place before it, or by `first`.
   private unowned(unsafe) var last: PlaceInLine?
   private(set) var count = 0
 

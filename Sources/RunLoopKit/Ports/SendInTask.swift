@@ -1,8 +1,8 @@
 extension RunLoop.Port.SendRight {
   /// Sends a message, and suspends the task while the port is full [RLK-ASYNC-11].
   ///
-  /// Unlike the synchronous form, this call blocks no thread. Tasks that wait for room in a port stand in one line:
-  /// their messages arrive in the order in which the tasks began to wait, and no later message of a task passes them
+  /// Unlike the synchronous form, this call blocks no thread. Tasks that wait for room in a port stand in one line.
+  /// Their messages arrive in the order in which the tasks began to wait, and no later message of a task passes them
   /// [RLK-ASYNC-12]. So the messages that one task sends arrive in the order of sending. Threads that wait in the
   /// synchronous form, and connections of other processes, take turns with the line. `trySend(_:)` takes room that is
   /// free. Between processes the line is the connection's, and only tasks stand in it [RLK-ASYNC-21]. Either the call
@@ -13,10 +13,10 @@ extension RunLoop.Port.SendRight {
   ///     room already. Nil: no limit.
   /// - Throws: `CancellationError` if the task was cancelled before the message was sent: the message was withdrawn
   ///   [RLK-ASYNC-14]. `.portInvalid` if the receiver is gone, also while the message waits [RLK-ASYNC-15,
-  ///   RLK-ASYNC-22]; `.timedOut`; else as the form that blocks, but for `.wouldDeadlock`, since the thread is free to
-  ///   serve the port.
-  /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Complexity: As the form that blocks; to wait, and to withdraw,
-  ///   O(1), but between processes O(messages in line) to withdraw.
+  ///   RLK-ASYNC-22]. `.timedOut`; else as the form that blocks, but never `.wouldDeadlock`, since the thread is free
+  ///   to serve the port.
+  /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Complexity: As the form that blocks. Waiting and withdrawing
+  ///   are O(1); between processes withdrawing is O(messages in line).
   nonisolated(nonsending) public func send(_ message: RunLoop.Message, timeout: Duration? = nil) async throws {
     try Task.checkCancellation()
     try await Resumption<Void>.wait(timeout: timeout) { task in

@@ -16,9 +16,9 @@ extension RunLoop.Port {
     ///   - message: What is sent.
     ///   - timeout: How long the call waits for room; zero or less: there must be room already. Nil: no limit. The
     ///     thread sleeps meanwhile, and its loop serves nothing.
-    /// - Throws: A `RunLoopError`: `.portInvalid` if the receiver is gone, also while the call waits [RLK-MSG-15];
-    ///   `.timedOut`; `.wouldDeadlock` if the port is full, only this thread's loop serves it, and there is no timeout
-    ///   [RLK-MSG-14, RLK-MSG-47]; `.tooManyDescriptors`; `.system` with `EBADF` for a descriptor that is empty;
+    /// - Throws: A `RunLoopError`: `.portInvalid` if the receiver is gone, also while the call waits [RLK-MSG-15].
+    ///   `.wouldDeadlock` if the port is full, only this thread's loop serves it, and there is no timeout [RLK-MSG-14,
+    ///   RLK-MSG-47]. `.system` with `EBADF` for a descriptor that is empty. `.timedOut`; `.tooManyDescriptors`;
     ///   `.forked`. Between processes also `.messageTooLarge`, `.refused` (`RunLoopPorts`) if the receiver has refused
     ///   this process, or what it has sent, and other `.system`.
     /// - Thread: Any. - Re-entry: Allowed. - Blocks: While the port is full.
@@ -40,8 +40,8 @@ extension RunLoop.Port {
 
     /// Calls `body` once when the port is gone: at once if it is already [RLK-MSG-17, RLK-MSG-29].
     ///
-    /// - Parameter body: Called on the thread that ends the port (or finds the other process gone), with no lock held;
-    ///   retained until then, or until `cancel()`. It should be short: to do more, post to a loop.
+    /// - Parameter body: Called on the thread that ends the port, or that finds the other process gone, with no lock
+    ///   held. Retained until then, or until `cancel()`. It should be short: to do more, post to a loop.
     /// - Returns: An observation that can cancel the call; it need not be retained.
     /// - Thread: Any.
     /// - SeeAlso: `CFMessagePortSetInvalidationCallBack`.
