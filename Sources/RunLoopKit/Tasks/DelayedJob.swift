@@ -98,7 +98,7 @@ extension RunLoop.Executor {
 }
 
 /// A job that waits for its date. Only the closure of its timer retains this object. If the closure is released before
-/// the date, the timer's loop has ended: the deinit then has a timer of another thread measure the rest.
+/// the date, the timer will not fire: the deinit then has a timer of another thread measure the rest.
 final class DelayedJob: @unchecked Sendable {
   private let job: UnownedJob
   private let executor: RunLoop.Executor
@@ -106,7 +106,7 @@ final class DelayedJob: @unchecked Sendable {
   private let clock: RunLoop.TimerClock
   private let kernel: Kernel?
   private let forkGeneration = Kernel.forkGeneration
-  /// True once the job was passed on. Set by the timer's callout, which precedes the release.
+  /// True once the job was passed on: then the deinit does nothing.
   private var isOver = false
 
   /// - Parameter kernel: That of the timer's loop.

@@ -1,8 +1,7 @@
 internal import RunLoopLibc
 internal import Synchronization
 
-/// Runs the jobs of executors whose loop's thread has ended, on a thread that the first such job starts and that then
-/// stays.
+/// Runs the jobs of executors whose loop's thread has ended, on a thread that the first such job starts.
 final class EndedLoops: ProcessWideObject {
   let forkGeneration = Kernel.forkGeneration
   private static let shared = ProcessWide<EndedLoops>()
@@ -15,7 +14,7 @@ final class EndedLoops: ProcessWideObject {
   private let service = ServiceThread("rl-ended-loops")
   /// Guarded by the service's lock, like all below.
   nonisolated(unsafe) private var waiting = Row<Job>()
-  /// The thread that takes the waiting jobs, or is about to. Nil if none does, so that the next job must ask a thread.
+  /// The thread that takes the waiting jobs, or is about to. Nil if none does: the next job must post `runJobs` to one.
   nonisolated(unsafe) private var server: RunLoop.Thread?
   nonisolated(unsafe) private var isTryingAgain = false
   nonisolated(unsafe) private var hasReportedWaiting = false
@@ -91,8 +90,7 @@ final class EndedLoops: ProcessWideObject {
     }
   }
 
-  /// Runs as many jobs as an executor runs in one pass, and leaves the others to the next pass, so that timers fire in
-  /// between.
+  /// Runs as many jobs as an executor runs in one pass. The others run in the next pass, after the due timers.
   private func runJobs() {
     for _ in 0..<RunLoop.Executor.jobsPerPass {
       guard forkGeneration == Kernel.forkGeneration, let next = takeFirst() else { return }

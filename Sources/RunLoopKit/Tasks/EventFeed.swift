@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// Passes what the items of a sequence report to the tasks that await its elements.
 ///
-/// The items are members of their mode only while a task waits. So nothing piles up here: while no task waits, events
-/// stay where they stay for any item that is in no mode (in the descriptor, in a port's queue, in the kernel). The feed
-/// keeps only what cannot stay elsewhere, such as the activities of a loop, up to a limit.
+/// The items are members of their mode only while a task waits. Otherwise events wait where they arise: in the
+/// descriptor, in a port's queue, in the kernel. The feed keeps only what cannot wait there, such as the activities of
+/// a loop, up to a limit.
 package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   private struct State: ~Copyable {
     /// Tasks that wait, in the order of their calls.
@@ -48,7 +48,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   private var idle: [RunLoop.Item] = []
   /// The items while they are members. Only the loop retains them, so that they are released with it.
   private var joined: [WeakItem] = []
-  /// Its closure is released when the loop ends.
+  /// The hidden source of `watchTheLoop`.
   private var watch: RunLoop.Source?
 
   init(_ loop: RunLoop, _ mode: RunLoop.Mode, keepingNewest kept: Int?) {
@@ -60,8 +60,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   /// Marks a sequence without items as finished. Call it before the first call of `next`.
   package func finish() { lock.withLock { state.end = .finished } }
 
-  /// Adds an item. Call it before the first call of `next`. The item's closure must retain a turn, and nothing else
-  /// that retains this feed.
+  /// Call it before the first call of `next`. The item's closure must retain a turn, and this feed only by that.
   package func append(_ item: RunLoop.Item) { membership.withLock { idle.append(item) } }
 
   /// Creates the turn that the closure of one item retains.
@@ -128,8 +127,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Removes the items if no task waits. `membership` is also held by `join`, so no item leaves after a task has begun
-  /// to wait.
+  /// Removes the items if no task waits. `join` also holds `membership`, so no item leaves after a task has joined.
   private func leaveUnlessAwaited() {
     if kept != nil { return }
     membership.lock()
@@ -189,7 +187,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   /// Called when an item's closure was released. `isDone`: the item had delivered its last element.
   fileprivate func hasLost(isDone: Bool) {
     guard loop.isInThisProcess else { return }
-    // The last item cleans the lists up for all. So each of thousands of items ends in constant time.
+    // An item that is done leaves the lists to the last item, so that each of thousands of items ends in constant time.
     if turns.subtract(1, ordering: .acquiringAndReleasing).newValue > 0, isDone { return }
     var held: [RunLoop.Item] = []  // released without the lock: this may be the last reference
     membership.withLock {
@@ -211,8 +209,8 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
 
   // MARK: The loop's end
 
-  /// Adds a source to the mode for as long as the sequence exists. The loop releases its closure when the loop ends,
-  /// while the items may be in no mode. The source is hidden and keeps no run going.
+  /// Adds a hidden source, which keeps no run going, to the mode for as long as the sequence exists. The loop releases
+  /// the source's closure when the loop ends, even if the items are in no mode then.
   func watchTheLoop() throws {
     let turn = LoopTurn(self)
     let watch = RunLoop.Source { _ in withExtendedLifetime(turn) {} }
@@ -250,8 +248,7 @@ private final class LoopTurn<Element: Sendable>: Sendable {
   deinit { feed.loopHasEnded() }
 }
 
-/// Connects an item's closure to the feed. Only the closure retains it, so its deinit notices that the closure was
-/// released.
+/// Connects an item's closure to the feed. Only the closure retains it: its deinit notices the closure's release.
 package final class EventTurn<Element: Sendable>: Sendable {
   private let feed: EventFeed<Element>
   private let isDone = Atomic<Bool>(false)

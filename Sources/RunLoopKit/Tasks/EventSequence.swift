@@ -6,16 +6,16 @@ extension RunLoop {
   /// ```
   ///
   /// **Nothing is lost, and nothing piles up.** The items are in the mode only while a task waits for the next element.
-  /// While the task is busy, events stay where they stay for an item that is in no mode: in the descriptor, in the
-  /// port's queue, in the kernel [RLK-STREAM-2]. Activities, ends of processes and shortages of memory are exceptions,
-  /// which the functions describe. An item that is in no mode does not keep a run going.
+  /// While the task is busy, events wait where they arise: in the descriptor, in the port's queue, in the kernel
+  /// [RLK-STREAM-2]. Activities, ends of processes and shortages of memory are exceptions, which the functions
+  /// describe. An item that is in no mode does not keep a run going.
   ///
   /// **Several tasks** may iterate over one sequence, also by copies of it: each element goes to one of them, in the
   /// order in which they wait [RLK-STREAM-3].
   ///
   /// **The end.** Cancelling a task that waits ends its wait at once: `next()` throws `CancellationError`, and the next
   /// element goes to another task [RLK-STREAM-4]. The items are invalidated when the last copy of the sequence and its
-  /// iterators are released [RLK-STREAM-5], and when the loop ends: a task that waits then, and each later one, throw
+  /// iterators are released [RLK-STREAM-5], and when the loop ends. Then a task that waits, and each later one, throws
   /// `.loopEnded` [RLK-STREAM-6].
   /// - Thread: Any.
   public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
@@ -31,7 +31,7 @@ extension RunLoop {
     }
 
     /// - Parameters:
-    ///   - kept: How many of the newest elements the feed keeps, while the items stay in the mode from now on; nil: the
+    ///   - kept: How many of the newest elements the feed keeps; the items then stay in the mode from now on. Nil: the
     ///     items are in the mode only while a task waits.
     ///   - appendItems: If it throws, the items that it has appended are invalidated.
     package init(

@@ -19,7 +19,7 @@ extension RunLoop {
   ///
   /// The loop performs jobs at the place of a signalled source of order 0, in the executor's modes: before it waits,
   /// after blocks. Jobs of a higher priority run first, those of one priority in the order in which they were enqueued
-  /// [RLK-EXEC-3]. In one pass the loop runs at most `jobsPerPass` of them; the others follow in the next pass, after
+  /// [RLK-EXEC-3]. In one pass the loop runs at most `jobsPerPass` of them. The others follow in the next pass, after
   /// an event was served [RLK-EXEC-4], unless a job has stopped the run [RLK-EXEC-5]. A run with
   /// `returnAfterSourceHandled` returns after such a pass. Jobs that wait keep their modes from being empty
   /// [RLK-EXEC-7].
@@ -28,7 +28,7 @@ extension RunLoop {
   /// jobs do not keep such a nested run going [RLK-EXEC-6]. In every callout of the loop, including those of its end,
   /// `assumeIsolated` of an actor that is pinned to the executor succeeds [RLK-EXEC-2].
   ///
-  /// After the end of the loop's thread jobs still run, so that no task waits for ever: those that waited [RLK-EXEC-9]
+  /// After the end of the loop's thread jobs still run, so that no task waits for ever. Those that waited [RLK-EXEC-9]
   /// and those that come later run one after the other on a thread named `rl-ended-loops` [RLK-EXEC-8]. Their calls on
   /// the loop throw `.loopEnded`.
   ///
@@ -48,17 +48,16 @@ extension RunLoop {
     private let lock = Lock()
     /// Guarded by `lock`, like all below.
     private var jobs = JobQueue()
-    /// Nil after the end of its thread. Until then executor and loop retain each other.
+    /// Nil after the end of the loop's thread. Until then executor and loop retain each other.
     private var loop: RunLoop?
-    /// The source is signalled, so the loop is about to run jobs.
+    /// True while the source is signalled: the loop is about to run jobs.
     private var isSignalled = false
-    /// The executor runs jobs. Jobs that are enqueued meanwhile wait until that has ended.
+    /// True while `runJobs` runs. Jobs that are enqueued meanwhile wait for its next call.
     private var isServing = false
-    /// The run of the loop that runs the jobs, or has run some last.
+    /// The stack place of the run that runs the jobs, or that has run the last ones.
     private var servingRun: UInt = 0
     private var source: Source?
-    /// The task of the job that runs, if the runtime has enqueued the job for an actor or it has waited for its date; 0
-    /// if there is none. Only the executor's thread stores it.
+    /// The task of the job that runs, if that is an actor's or a delayed one; else 0. Stored by the executor's thread.
     private let running = Atomic<UInt>(0)
     /// A bit of `running`: the job has waited for its date. Addresses of tasks are even.
     private static let wasDelayed: UInt = 1
@@ -154,7 +153,7 @@ extension RunLoop {
 
     // MARK: On the executor's thread: the loop's, or after its end the thread for jobs of ended loops
 
-    /// Runs a job to its next suspension. - Thread: The loop's own.
+    /// Runs a job to its next suspension. - Thread: The executor's.
     @inline(__always)
     func run(_ pending: PendingJob) {
       let (task, job) = (pending.job.task, pending.job)
@@ -233,8 +232,7 @@ extension RunLoop {
       if hasMore { loop.wakeUp() }
     }
 
-    /// Called when an exception or longjmp(3) has left a run. If it left a job, the job's task never resumes; the other
-    /// jobs run.
+    /// Called when an exception has left a run. If it left a job, the job's task never resumes; the other jobs run.
     func runWasLeft(_ run: UInt) {
       guard let loop = lock.withLock({ isServing && servingRun == run ? loop : nil }) else { return }
       running.store(0, ordering: .relaxed)

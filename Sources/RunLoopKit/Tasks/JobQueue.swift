@@ -58,8 +58,7 @@ package struct JobQueue: ~Copyable {
 }
 
 private final class PriorityRow {
-  /// The priority of the row's jobs. Once the row is closed it is higher than that of any job, so that the row gets no
-  /// more jobs.
+  /// The priority of the row's jobs. In a closed row it is higher than that of any job, so the row gets no more.
   private(set) var priority: UInt16
   @exclusivity(unchecked) var jobs = Row<PendingJob>()
 

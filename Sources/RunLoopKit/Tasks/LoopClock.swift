@@ -1,13 +1,13 @@
 extension RunLoop {
-  /// A clock with which tasks sleep on a loop's timers. `Clock`, `ContinuousClock` and `WallClock` are one for each
-  /// kind of moment.
+  /// A clock with which tasks sleep on a loop's timers. Each kind of moment has one: `Clock`, `ContinuousClock` and
+  /// `WallClock`.
   ///
   /// ```swift
   /// try await Task.sleep(for: .seconds(1), tolerance: .milliseconds(50), clock: loop.clock)
   /// ```
   ///
-  /// A sleep is a timer in a mode of the loop: it shares wakes with the loop's other timers within their tolerances,
-  /// keeps the mode from being empty, and is over only while the loop runs in that mode. Under virtual time it takes no
+  /// A sleep is a timer in a mode of the loop. It shares wakes with the loop's other timers within their tolerances,
+  /// keeps the mode from being empty, and ends only while the loop runs in that mode. Under virtual time it takes no
   /// real time, like the loop's other timers [RLK-SLEEP-5]. The clock retains the loop.
   public struct LoopClock<Instant: ClockInstant>: _Concurrency.Clock {
     let sleeps: Sleeps

@@ -20,8 +20,8 @@ extension RunLoop {
     guard isInThisProcess else { return .ofInheritedLoops }
     let (executor, isNew) = lock.withLock { () -> (Executor, Bool) in
       if let executor = madeExecutor(where: { $0.serves(modes) }) { return (executor, false) }
-      // In a callout of the loop's end the executor still belongs to the loop, because only the loop's thread runs
-      // there.
+      // In callouts of the loop's end a new executor still gets the loop: code that runs there is on the loop's thread,
+      // and `assumeIsolated` must succeed.
       let made = Executor(modes, of: state.companionsAreNotified ? nil : self)
       state.companions.append(made)
       return (made, !hasEnded)

@@ -6,7 +6,7 @@ package struct PendingJob {
     /// The runtime enqueued it for a task that prefers the executor. Its code belongs to no actor. If the executor ran
     /// it as an actor's job, the runtime would enqueue it again before it continues.
     case ofTask
-    /// Its date has come. The executor that the task belongs to, perhaps another one, had it wait.
+    /// Its date has come. Its task may belong to another executor.
     case afterDelay
   }
 

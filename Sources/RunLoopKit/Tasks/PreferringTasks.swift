@@ -1,6 +1,6 @@
 /// The tasks that prefer an executor, as far as their jobs have shown it. Used by the executor's thread only.
 ///
-/// An executor that runs an actor's job must say whether it also runs the job as the task's preferred executor, and the
+/// An executor that runs an actor's job must say whether it also runs the job as the task's preferred executor. The
 /// runtime does not say whether the task prefers it. At each call in the job, the runtime compares the executors that
 /// were named with those that the task wants for the function. If one is missing or one too many was named, the runtime
 /// enqueues the job again at each call, even if both functions are on one executor.
@@ -8,8 +8,7 @@ struct PreferringTasks: ~Copyable {
   /// A power of two.
   private static let places = 64
   /// The tasks' addresses, each at the index that its bits choose; allocated with the first. A task replaces another
-  /// one at its index. A task that was replaced costs one more job, and so does a new task at the address of one that
-  /// has ended.
+  /// one at its index. A replaced task costs one more job, and so does a new task at the address of an ended one.
   private var tasks: UnsafeMutablePointer<UInt>?
 
   @inline(__always)

@@ -25,11 +25,11 @@ extension RunLoop {
   ///     only.
   ///   - body: Released when it has returned.
   /// - Returns: What `body` returned.
-  /// - Throws: What `body` has thrown. A `RunLoopError`: `.wouldDeadlock` if the function could never run [RLK-TASK-3]:
-  ///   it waits for the main actor, or for an executor of the loop, that a run of this mode does not serve; a job of
-  ///   that executor makes the call; or it waits for another actor, and a task makes the call, which may be running on
-  ///   that actor. `.loopEnded` if the thread is stopped by `stop(.now)` (`RunLoop.Thread`); the task is then
-  ///   cancelled, and continues elsewhere [RLK-TASK-4]. `.commonModeNotRunnable` for `.common`; else as
+  /// - Throws: What `body` has thrown. A `RunLoopError`: `.wouldDeadlock` if the function could never run [RLK-TASK-3].
+  ///   That is so if it waits for the main actor, or for an executor of the loop, that a run of this mode does not
+  ///   serve; if a job of that executor makes the call; or if it waits for another actor, on which the calling task may
+  ///   be running. `.loopEnded` if `RunLoop.Thread.stop(.now)` stops the thread; the task is then cancelled, and
+  ///   continues elsewhere [RLK-TASK-4]. `.commonModeNotRunnable` for `.common`; else as
   ///   `run(in:for:returnAfterSourceHandled:)`, and the task is cancelled.
   /// - Thread: The loop's own.
   /// - Re-entry: Allowed from callouts.
@@ -61,8 +61,7 @@ extension RunLoop {
     return try end.result.unsafelyUnwrapped.get()
   }
 
-  /// Runs the mode until the function has returned. Returns the error if the run ends before; the task then continues
-  /// without it.
+  /// Runs the mode until the function has returned. Returns the error if the run ends before.
   private func serve(_ mode: Mode, until awaited: AwaitedEnd) -> (any Error)? {
     while !awaited.isOver {
       guard isInThisProcess else { return RunLoopError.forked }

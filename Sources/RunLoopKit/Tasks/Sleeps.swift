@@ -18,8 +18,7 @@ struct Sleeps: Sendable {
         task.settle(.failure(error))  // before the sleeper's deinit settles it with another error
         throw error
       }
-      // Only the loop retains the timer, and only the timer the sleeper. So the sleeper's deinit notices the loop's
-      // end.
+      // Only the loop retains the timer, and only the timer the sleeper. `Sleeper.deinit` notices the loop's end.
       return { [weak timer] in
         timer?.invalidate()
         return false

@@ -31,8 +31,7 @@ final class UnservedWork: @unchecked Sendable {
     alarm?.invalidate()
   }
 
-  /// Called after each pass. A job that is enqueued causes a pass; a job for the host does while this object watches
-  /// it.
+  /// Called after each pass. An enqueued job causes a pass; a job of the host does too, because of `beginWatch`.
   func look() {
     if alarm == nil, !isOver, waitingJobs != nil { setAlarm() }
   }
