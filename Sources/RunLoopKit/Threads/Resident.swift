@@ -15,7 +15,7 @@ final class Resident: @unchecked Sendable {
     static let joined: UInt32 = 5
   }
 
-  /// The stops that were requested; the larger one wins.
+  /// Which stop was requested; the larger number wins.
   private enum StopRequest {
     static let none: UInt8 = 0
     static let afterDueWork: UInt8 = 1
@@ -25,7 +25,7 @@ final class Resident: @unchecked Sendable {
   let name: String
   private let stackSize: Int?
   let phase = FutexWord()
-  /// Changed under the lock: so accepted work is queued before the block that ends the thread.
+  /// Changed under the lock, so that accepted work is queued before the block that ends the thread.
   private let stopRequest = Atomic<UInt8>(StopRequest.none)
   /// Guards all below.
   let lock = Lock()

@@ -21,7 +21,7 @@ extension Resident {
     }
   }
 
-  /// As `join`, but suspends the task until the loop has ended. Only the rest of the thread's end blocks, briefly.
+  /// As `join`, but suspends the task until the loop has ended; then it blocks briefly until the thread has ended.
   nonisolated(nonsending) func joinInTask(_ timeout: Duration?) async throws {
     let deadline = timeout.map { Time.add(Kernel.now(), $0.nanosecondsRoundedUp) }
     while let seen = try joinIfEnded() {
@@ -43,7 +43,7 @@ extension Resident {
     return nil
   }
 
-  /// Throws on the thread itself. Call it only before the join: after it another thread may have the same handle.
+  /// Throws on the thread itself. Call it only before the join: later another thread may have the same `pthread_t`.
   private func checkOtherThread() throws(RunLoopError) {
     guard let handle = lock.withLock({ self.handle }), pthread_equal(handle, pthread_self()) != 0 else { return }
     throw .wouldDeadlock(call: "join(timeout:)", "a thread cannot wait for its own end")

@@ -28,8 +28,7 @@ package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
   /// Under the lock.
   private var runs: Bool { latest?.thread.isRunning == true }
 
-  /// Returns the running thread, started if there is none. Throws if the system has no thread, or no descriptors for
-  /// its loop.
+  /// Returns the running thread, started if there is none. Throws if the system has no thread or descriptors for it.
   /// - Parameter setUp: Called first on a thread that is started. It must not call this function.
   package func running(_ setUp: @escaping @Sendable (RunLoop) -> Void = { _ in }) throws -> Running {
     if let current { return current }
@@ -49,8 +48,7 @@ package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
   /// Has the next caller start another thread: this one takes no more work, though it may still run. Under the lock.
   package func forget(_ old: RunLoop.Thread) { if latest?.thread === old { latest = nil } }
 
-  /// Starts a thread that has the system's kernel table, and that blocks all signals except those that report a fault
-  /// in the thread.
+  /// Starts a thread with the system's kernel table. It blocks all signals except those that report a fault in it.
   private func start(_ thread: RunLoop.Thread) throws {
     var (all, before) = (sigset_t(), sigset_t())
     sigfillset(&all)

@@ -19,7 +19,7 @@ enum StackSize {
     return size / page * page
   }
 
-  /// Calls the function of glibc that glibc's own libraries call; 0 without that function.
+  /// The size of the thread-local variables on a stack, by a private function of glibc; 0 with another C library.
   private static let threadLocalSize: Int = {
     guard let function = dlsym(nil, "__pthread_get_minstack") else { return 0 }
     var attributes = pthread_attr_t()

@@ -11,12 +11,12 @@ extension RunLoop {
   public final class Thread: Sendable {
     /// How a thread stops.
     public enum Ending: Sendable {
-      /// The thread stops after the callout that runs, and after what its pass has taken up before the stop: the blocks
-      /// that the pass has begun to run, the sources that it has found signalled, the timers that it has found due, the
-      /// event that its wait has found [RLK-RESIDENT-32], and the jobs that waited when the pass called their executor
-      /// [RLK-RESIDENT-34]. The pass takes up nothing more: it does not call what is queued after the stop, or was
-      /// queued before and not taken up [RLK-RESIDENT-31]. It still calls the remaining observers of the pass, and
-      /// those of exit [RLK-RESIDENT-33].
+      /// The thread stops after the callout that runs, and after what its pass has taken up before the stop. A pass has
+      /// taken up the blocks that it has begun to run, the sources that it has found signalled, the timers that it has
+      /// found due, and the event that its wait has found [RLK-RESIDENT-32]. It has also taken up the jobs that waited
+      /// when it called their executor [RLK-RESIDENT-34]. It takes up nothing else, whether that was queued before the
+      /// stop or after it [RLK-RESIDENT-31]. It still calls its remaining observers, and those of exit
+      /// [RLK-RESIDENT-33].
       ///
       /// The passes around nested runs end in the same way, one after the other [RLK-RESIDENT-4]. Waiting blocks are
       /// released without having run [RLK-RESIDENT-3].
