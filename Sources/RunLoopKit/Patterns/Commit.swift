@@ -58,16 +58,15 @@ extension RunLoop {
       }
     }
 
-    /// Has the loop flush at the next such moment. If the flush itself calls this, it is called again after one more
-    /// pass. If the loop does not run, it flushes when it runs next.
+    /// Makes the loop flush at the commit's next moment. If the flush itself calls this, it is called again after one
+    /// more pass. If the loop does not run, it flushes when it runs next.
     /// - Thread: Any; a sleeping loop wakes and flushes [RLK-PATTERN-1]. The flush sees all changes that were
     ///   made before this call.
     /// - Blocks: No.
     /// - Complexity: O(1); one atomic exchange if it is needed already.
     public func setNeeded() {
       guard core.setNeeded() else { return }
-      // The due timer's descriptor becomes ready now, so the loop serves it after the descriptors that are ready
-      // already.
+      // The timer's descriptor becomes ready now, so the loop serves it after those that are ready already.
       if let timer { timer.rearm(after: .zero) } else { loop.wakeUp() }
     }
 
@@ -111,8 +110,7 @@ extension RunLoop {
 
       var isNeeded: Bool { needed.load(ordering: .relaxed) }
 
-      /// False if a flush was needed already. Always an exchange, so that the flush that clears the flag sees all
-      /// changes that were made before.
+      /// False if a flush was needed already. Always an exchange, so that the next flush sees all earlier changes.
       func setNeeded() -> Bool { !needed.exchange(true, ordering: .acquiringAndReleasing) }
 
       func flush() -> Bool {

@@ -141,8 +141,7 @@ extension RunLoop.Local {
 }
 
 extension RunLoop.DisplayLink {
-  /// Computes the next frame. No other lock is held when its lock is taken, nor taken under it, and no user code runs
-  /// under it.
+  /// Computes the next frame. Its lock nests with no other lock, and no user code runs under it.
   fileprivate final class Core: @unchecked Sendable {
     private let lock = Lock()
     private var storedRate: RunLoop.FrameRate
@@ -192,7 +191,7 @@ extension RunLoop.DisplayLink {
       last = max(last, grid.frame(at: now))
     }
 
-    /// The date of the next frame, which is never while the link is paused, and the version of the schedule.
+    /// The date of the next frame, or `distantFuture` while the link is paused, and the version of the schedule.
     var next: (version: UInt64, date: RunLoop.Instant) {
       lock.withLock {
         (version, isResting ? .distantFuture : RunLoop.Instant(nanoseconds: grid.date(of: last + 1)))

@@ -1,5 +1,4 @@
-/// The dates of frames, as pure arithmetic on nanoseconds: frame n is at phase + n * duration / frames, rounded up. So
-/// rounding errors do not add up.
+/// The dates of frames, as pure arithmetic on nanoseconds: frame n is at phase + n * duration / frames, rounded up.
 struct FrameGrid {
   let phase: UInt64
   private let frames: UInt64

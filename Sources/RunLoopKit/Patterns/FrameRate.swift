@@ -7,8 +7,8 @@ extension RunLoop {
     /// The duration of `frames` frames: at least a nanosecond for each, at most about 100 days.
     public let duration: Duration
 
-    /// Creates a rate, limited to the ranges of the properties: less than one frame counts as one, and a duration that
-    /// is zero or negative as one nanosecond for each frame.
+    /// Creates a rate, limited to the ranges of the properties. Less than one frame counts as one; a duration that is
+    /// zero or negative counts as one nanosecond for each frame.
     public init(frames: Int, per duration: Duration = .seconds(1)) {
       self.frames = max(1, min(frames, 1_000_000_000))
       self.duration = max(.nanoseconds(self.frames), min(duration, .seconds(10_000_000)))
