@@ -6,8 +6,7 @@ internal import RunLoopKit
 final class Held<Function>: @unchecked Sendable {
   private let function: Function
   let context: UnsafeMutableRawPointer?
-  /// Only the thread that creates the object changes it: before other threads have the object, or when none has it any
-  /// more.
+  /// Only the thread that creates the object changes it, while no other thread has the object.
   private var release: rlk_release_fn?
 
   /// - Parameter retain: Its result replaces the context.

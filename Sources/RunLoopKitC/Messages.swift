@@ -11,8 +11,7 @@ final class HeldMessage: Sendable {
   init(_ message: RunLoop.Message) { self.message = message }
 }
 
-/// The bytes of a message, shared by all that use them. The memory comes from malloc(3), which, unlike Swift's
-/// allocation, can fail.
+/// The bytes of a message. Their memory comes from malloc(3), which, unlike Swift's allocation, can fail.
 private final class CopiedBytes {
   private let memory: UnsafeMutableRawPointer
 

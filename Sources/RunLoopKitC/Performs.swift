@@ -30,7 +30,6 @@ struct Work {
     held = Held(perform, given.context, given.release)
   }
 
-  /// The block that the loop calls: it runs the function.
   var block: @Sendable () -> Void {
     { [held] in held.call { $0($1) } }
   }

@@ -4,7 +4,7 @@ internal import RunLoopPorts
 
 // The functions of the second part of <runloopkit/port.h>, ports and rights. Their contracts stand there.
 
-/// The object of a right's handle. When the last reference of a right to one answer is released, the right is given up.
+/// The object of a right's handle. Releasing the last reference to a right to answer gives the right up.
 final class HeldRight: Sendable {
   let right: RunLoop.Port.SendRight
 

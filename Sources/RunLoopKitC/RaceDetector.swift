@@ -4,7 +4,7 @@ internal import CRunLoopCore
 /// of their locks and atomics, so the C functions' bodies report each hand-over between threads. If the modules are
 /// compiled with ThreadSanitizer, it needs no reports.
 enum RaceDetector {
-  /// Stands for all messages: from a message nothing leads to its sender's object.
+  /// Stands for all messages, since a message does not lead to an object of its sender.
   static let messages: any AnyObject & Sendable = Mark()
   /// Stands for all threads that are set up.
   static let threads: any AnyObject & Sendable = Mark()
