@@ -70,7 +70,8 @@ final class ChildProcess: @unchecked Sendable {
     return (status < 0 ? nil : ticks, status)
   }
 
-  /// True while the process was not waited for, so that no other process has its number. Under the hub's lock.
+  /// True until some code has waited for the process: only then can another process get its number. Under the hub's
+  /// lock.
   var isThere: Bool {
     guard status == nil else { return false }
     switch access {
@@ -78,12 +79,12 @@ final class ChildProcess: @unchecked Sendable {
       guard owned.hold() else { return false }
       defer { owned.release() }
       return rlc_process_send(owned.fileDescriptor, 0) != -ESRCH
-    // Without a descriptor the start time cannot be read, and the number counts as this process's.
+    // If /proc cannot be read, for example for lack of a descriptor, the number counts as this process's.
     case .number(_, let start): return (try? hasNumber(since: start)) ?? true
     }
   }
 
-  /// False if no process has the number any more, or another one has.
+  /// False if no process has the number any more, or another process has it.
   private func hasNumber(since start: UInt64) throws(RunLoopError) -> Bool {
     let (ticks, status) = Self.start(of: processID)
     if let ticks { return ticks == start }
@@ -133,7 +134,7 @@ final class ChildProcess: @unchecked Sendable {
     }
   }
 
-  /// Ends the process and takes its exit status, unless its end is known. Blocks until the process has ended.
+  /// Ends the process and takes its exit status, unless that is known. Blocks until the process has ended.
   func kill() {
     guard exitStatus == nil else { return }
     do throws(RunLoopError) {
@@ -141,13 +142,12 @@ final class ChildProcess: @unchecked Sendable {
     } catch {
       return  // it has ended, or is another user's
     }
-    // This does not take the exit status. `takeExit` does that under the lock, for all sources that wait for the
-    // process.
+    // This leaves the exit status to `takeExit`, which delivers it to all sources for the process.
     switch access {
     case .descriptor(let owned): _ = rlc_kit_wait_for_process(owned.fileDescriptor, processID)
     case .number: _ = rlc_kit_wait_for_process(-1, processID)
     }
-    _ = takeExit()  // no source needs its status; the kernel frees the child
+    _ = takeExit()
   }
 
   /// Called when the source is invalid or destroyed.
@@ -162,7 +162,7 @@ final class ChildProcess: @unchecked Sendable {
     let taken: Int32
     switch access {
     case .descriptor(let owned): taken = rlc_process_take_exit(owned.fileDescriptor, processID, &exit)
-    // Does not take the exit status of a later child of the same number.
+    // `isThere` guards the exit status of a later child of the same number.
     case .number: taken = isThere ? rlc_process_take_exit(-1, processID, &exit) : -ECHILD
     }
     if taken == 0 { return nil }

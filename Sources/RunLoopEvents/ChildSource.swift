@@ -20,8 +20,8 @@ extension RunLoop {
   /// environment has `RUNLOOPKIT_NO_PIDFD`) SIGCHLD notifies the source of the end. Then all threads must block that
   /// signal, as for a `SignalSource` (`RunLoop.Signal.block`), the program must not ignore it, and the process must be
   /// a child [RLK-EVENT-11, RLK-SIGNAL-20]. The source recognises a later process of the same number by its start time
-  /// (`/proc/PID/stat`). It mistakes that process for its own only if other code waits for the child, and the number is
-  /// used again, between two system calls of `send` or of the loop.
+  /// (`/proc/PID/stat`). It mistakes that process for its own only if other code waits for the child and the number is
+  /// used again, both between two system calls of `send` or of the loop.
   public final class ChildSource: EventSource, EventService, @unchecked Sendable {
     /// What becomes of the child when the source is invalidated.
     public enum Ownership: Sendable {
@@ -48,8 +48,8 @@ extension RunLoop {
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called once, on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError.system`: `ESRCH` if there is no such process (any more), `EINVAL` for a number
-    ///   that is none [RLK-CHILD-9], `ECHILD` if it is no child and the kernel has no pidfds, `ENOENT` if there is no
-    ///   `/proc` then; `EMFILE`, `ENFILE`, `ENOMEM`.
+    ///   below 1 [RLK-CHILD-9]; without pidfds `ECHILD` if it is no child, and `ENOENT` if there is no `/proc`;
+    ///   `EMFILE`, `ENFILE`, `ENOMEM`.
     /// - Complexity: One system call, eight without pidfds.
     public convenience init(
       processID: Int32, ownership: Ownership = .borrowed, order: Int = 0,

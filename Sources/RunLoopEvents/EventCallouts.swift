@@ -1,4 +1,4 @@
-// This module calls user code only here: see Items/Callouts.swift in RunLoopKit.
+// This module calls user code only here. Items/Callouts.swift in RunLoopKit explains the names and the results.
 
 import RunLoopKit
 
@@ -12,7 +12,6 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(_ source: RunLoop.ChildSour
   source.body.call(source, status)
 }
 
-/// Always returns true: see Items/Callouts.swift in RunLoopKit.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_MEMORY_PRESSURE_SOURCE__(
   _ event: RunLoop.MemoryPressure.Event, _ source: RunLoop.MemoryPressure
@@ -21,7 +20,6 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_MEMORY_PRESSURE_SOURCE__(
   return true
 }
 
-/// Always returns true: see Items/Callouts.swift in RunLoopKit.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FILE_WATCH__(
   _ watch: RunLoop.FileWatch, _ event: RunLoop.FileWatch.Event

@@ -49,8 +49,8 @@ extension RunLoop {
     }
   }
 
-  /// A sequence of what happens to a file, or in a folder, for tasks. Its `FileWatch` is in the mode while a task
-  /// waits. The sequence ends after `.ended` [RLK-STREAM-9].
+  /// A sequence of the events of a file or folder, for tasks. Its `FileWatch` is in the mode while a task waits. The
+  /// sequence ends after `.ended` [RLK-STREAM-9].
   ///
   /// Events that come while the task is busy wait. If they are too many, one `.overflow` replaces the rest.
   /// - Parameters:

@@ -1,14 +1,14 @@
 import RunLoopKit
 internal import Synchronization
 
-/// The events of one watch that were read and not yet delivered. The reader's lock guards all variables.
+/// The events of one watch that were read and not yet delivered. The reader's lock guards the variables.
 final class FileEventQueue: @unchecked Sendable {
   let path: [UInt8]
   /// Bits of inotify(7).
   let mask: UInt32
   /// Readable while there is an event, so that the loops of the watch's modes wake.
   let port: EventPort
-  /// Nil before the watch is initialised, and after it was destroyed.
+  /// Nil before the watch is initialised, and after it was destroyed. The watch's `init` sets it without the lock.
   weak var watch: RunLoop.FileWatch?
   /// The target's number in the inotify instance; -1 once the target is gone.
   var target: Int32 = -1
@@ -18,7 +18,7 @@ final class FileEventQueue: @unchecked Sendable {
   private var hasEnded = false
   private let hasLeft = Atomic<Bool>(false)
 
-  /// The most events, which is the kernel's default for an instance.
+  /// The most events that wait: the kernel's default for an instance.
   private static let mostEvents = 16_384
 
   init(_ path: [UInt8], mask: UInt32) throws(RunLoopError) {
@@ -46,7 +46,6 @@ final class FileEventQueue: @unchecked Sendable {
   /// Called when the watch is invalid or destroyed. Returns true only the first time. - Thread: Any.
   func leave() -> Bool { !hasLeft.exchange(true, ordering: .acquiringAndReleasing) }
 
-  /// Removes the oldest event.
   func takeFirst() -> RunLoop.FileWatch.Event? {
     let event = events.takeFirst()
     events.trim()

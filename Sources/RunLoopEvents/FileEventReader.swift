@@ -3,9 +3,9 @@ internal import RunLoopLibc
 
 /// An inotify instance that several watches share.
 ///
-/// The first of the watches' loops that runs reads some events, and appends each to the queues of the watches that want
-/// it, of all loops and modes. It does not read on while a watch of the running mode has an event: the kernel keeps the
-/// others.
+/// The first of the watches' loops that runs reads some events, and appends each to the queue of every watch that wants
+/// it, in all loops and modes. It reads no more while a watch of the running mode has an event: the kernel keeps the
+/// rest.
 final class FileEventReader: @unchecked Sendable {
   /// The item that follows the watches into their modes.
   let shared: SharedReader
@@ -18,11 +18,10 @@ final class FileEventReader: @unchecked Sendable {
   private var isOver = false
   /// For each mode, its watches that have an event, in the order in which they are served.
   private var turns: [ModePointer: FileEventTurns] = [:]
-  /// Numbers of targets that were removed. Events for a number that the kernel reports before its `ignored` belong to
-  /// no watch.
+  /// Numbers of removed targets, until the kernel reports `ignored` for them. Events for these numbers are dropped.
   private var removed: Set<Int32> = []
   private var check: LossCheck?
-  /// References that were created under the lock. They are released after it, because one may be a watch's last.
+  /// References that were created under the lock. They are released after unlocking: a watch's deinit takes the lock.
   private var held: [RunLoop.FileWatch] = []
 
   /// A watched file or folder. Watches of all its names share its number.
@@ -38,8 +37,7 @@ final class FileEventReader: @unchecked Sendable {
     }
   }
 
-  /// Set after a loss of events: the targets that no longer existed, and how many bytes of older events come before
-  /// their watches end.
+  /// Set after a loss of events. The watches of the `gone` targets end after `bytes` more bytes of events.
   private struct LossCheck {
     var gone: [Int32]
     var bytes: Int
@@ -124,7 +122,7 @@ final class FileEventReader: @unchecked Sendable {
     if let other { undo(other, wanted) }
   }
 
-  /// Undoes a watch that was added to another target, because a path has come to name that one.
+  /// Undoes a watch that was added to another target, because the path names that one now.
   private func undo(_ number: Int32, _ mask: UInt32) {
     if let target = targets[number] {
       target.mask |= mask
@@ -141,8 +139,8 @@ final class FileEventReader: @unchecked Sendable {
     locked { if !queue.isEmpty { hold(queue.watch)?.forEachMode { enter(queue, in: $0) } } }
   }
 
-  /// Removes the oldest event of a watch that is served in the mode. A watch with more events is served again after the
-  /// others.
+  /// Removes the watch's oldest event, to deliver it in the mode. If there are more, the watch is served again after
+  /// the others.
   func nextEvent(of queue: FileEventQueue, in mode: ModePointer) -> RunLoop.FileWatch.Event? {
     locked {
       let event = queue.takeFirst()
@@ -151,7 +149,6 @@ final class FileEventReader: @unchecked Sendable {
     }
   }
 
-  /// The next watch of the mode that has an event.
   func nextWatch(in mode: ModePointer) -> RunLoop.FileWatch? { locked { nextWatchLocked(in: mode) } }
 
   /// Reads until there is an event for the mode, but no more events than there were at first. Events for other modes
@@ -219,8 +216,8 @@ final class FileEventReader: @unchecked Sendable {
     passLossCheck(by: 0)
   }
 
-  /// True if a target that the kernel does not list is gone. Watching the path again shows it, because the kernel may
-  /// list nothing.
+  /// True if a target that the kernel does not list is gone. The list is empty if /proc cannot be read, so this
+  /// function watches the path again to make sure.
   private func hasVanished(_ number: Int32) -> Bool {
     guard let target = targets[number], let queue = target.queues.first else { return true }
     let found = inotify.watch(queue.path, adding: target.mask)
@@ -250,7 +247,6 @@ private final class FileEventItem: RunLoop.EventSource, EventService, @unchecked
   /// Set once, before the item is in a mode.
   weak var reader: FileEventReader?
 
-  /// Serves the next watch that has an event.
   package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
     if let watch = reader?.nextWatch(in: mode) { loop.serveNext(watch) }
     return false
@@ -259,7 +255,7 @@ private final class FileEventItem: RunLoop.EventSource, EventService, @unchecked
   package var summary: String { "<file event reader, \(isValid ? "valid" : "invalid")>" }
 }
 
-/// The watches of a mode that have an event, in the order in which they are served. Each is in it once.
+/// The watches of a mode that have an event, each once, in the order in which they are served.
 private final class FileEventTurns {
   private var queues = Row<FileEventQueue>()
   private var entered: Set<ObjectIdentifier> = []

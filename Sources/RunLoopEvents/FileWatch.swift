@@ -2,26 +2,25 @@ import RunLoopKit
 internal import RunLoopLibc
 
 extension RunLoop {
-  /// Calls a closure for what happens to a file, or in a folder.
+  /// Calls a closure for each event of a file or folder.
   ///
-  /// A watch has one path, and watches what the path names when the watch is created, also after a rename
-  /// [RLK-WATCH-11]. For a folder it reports what happens to the entries directly in it. There is one callout for each
-  /// event, in order [RLK-WATCH-1]; equal events that follow each other directly may coalesce. The
-  /// kernel's names and paths are bytes, `Event.nameBytes` and `pathBytes`; `name` and `path` are their text
-  /// [RLK-WATCH-20].
+  /// A watch has one path, and watches the file or folder that the path names when the watch is created, also after a
+  /// rename [RLK-WATCH-11]. For a folder it also reports the events of the entries directly in it. There is one callout
+  /// for each event, in order [RLK-WATCH-1]; equal events that follow each other directly may coalesce. The kernel's
+  /// names and paths are bytes, `Event.nameBytes` and `pathBytes`; `name` and `path` are their text [RLK-WATCH-20].
   ///
   /// If the target is deleted, or its file system unmounted, the watch delivers `.ended` last and is invalid then
-  /// [RLK-WATCH-2, RLK-WATCH-12]. If more happens than the system keeps (`fs.inotify.max_queued_events`), the watch
-  /// delivers `.overflow` in place of what was lost: read the files again [RLK-WATCH-5]. `.ended` is never lost
+  /// [RLK-WATCH-2, RLK-WATCH-12]. If the kernel's queue is full (`fs.inotify.max_queued_events`), the watch delivers
+  /// `.overflow` in place of the lost events: read the files again [RLK-WATCH-5]. `.ended` is never lost
   /// [RLK-WATCH-13].
   ///
-  /// The watches that are created for a loop, by its methods or on its thread, share one inotify instance while there
-  /// is one of them [RLK-WATCH-14]. They do not take events from each other, even if they watch one file under several
+  /// The watches that are created for a loop, by its methods or on its thread, share one inotify instance while one of
+  /// them exists [RLK-WATCH-14]. They do not take events from each other, even if they watch one file under several
   /// names: each gets the events that it asks for, and no others [RLK-WATCH-3, RLK-WATCH-15]. A loop reads no more
   /// events than it delivers. Events that it reads for watches in modes that do not run wait there in order, up to
   /// 16,384 for each watch; `.overflow` replaces the rest [RLK-WATCH-16, RLK-WATCH-17]. A loop that waits in a mode
-  /// with a watch makes a pass without a callout when there are events only for watches elsewhere. An overflow of the
-  /// instance is reported to all its watches. Source: inotify(7).
+  /// with a watch also wakes for events of watches in other modes and loops, and makes a pass without a callout. An
+  /// overflow of the instance is reported to all its watches. Source: inotify(7).
   public final class FileWatch: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     /// The path that `init` was given, as text: bytes that are no UTF-8 are replaced.
@@ -35,13 +34,13 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - path: A file or a folder; a symbolic link at its end is followed.
-    ///   - events: Which events to deliver. Choose only those that you use: to read a folder causes `.opened` itself.
+    ///   - events: Which events to deliver. Choose only those that you use: reading a folder causes `.opened`.
     ///   - limit: How often it may be called; nil: always.
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError.system`: `ENOENT`, `EACCES`, `ENOTDIR`...; `EINVAL` for no events, and for a path with
-    ///   a zero byte in it; `ENOSPC` beyond the user's number of watches (`fs.inotify.max_user_watches`), `EMFILE`
-    ///   beyond that of descriptors, or of instances if the process has none; `ENOMEM` [RLK-WATCH-6, RLK-WATCH-7].
+    ///   a zero byte in it; `ENOSPC` beyond the user's number of watches (`fs.inotify.max_user_watches`); `EMFILE` for
+    ///   lack of a descriptor, or of an inotify instance if the process has none; `ENOMEM` [RLK-WATCH-6, RLK-WATCH-7].
     /// - Complexity: Two system calls, and one for the first watch of a loop.
     public convenience init(
       path: String, events: Event.Kinds, limit: RateLimit? = nil, order: Int = 0,

@@ -27,7 +27,7 @@ extension RunLoop.FileWatch {
     /// The name as text: bytes that are no UTF-8 are replaced, so that the text may name no file, or another one.
     /// - Complexity: O(length).
     public var name: String? { nameBytes.map { String(decoding: $0, as: UTF8.self) } }
-    /// Equal in the two halves of a rename, and different from all others'; else 0.
+    /// Equal in the two halves of a rename, and different in other renames; 0 in all other events.
     public let cookie: UInt32
     /// True if the entry or target is a folder.
     public let isDirectory: Bool
@@ -38,7 +38,7 @@ extension RunLoop.FileWatch {
 }
 
 extension RunLoop.FileWatch.Event {
-  /// Kinds of events, to choose from: those that a watch delivers.
+  /// The kinds of events that a watch delivers.
   public struct Kinds: OptionSet, Hashable, Sendable {
     /// Bits of inotify(7).
     public let rawValue: UInt32

@@ -34,8 +34,8 @@ struct Inotify {
     return answer < 0 ? -errno : answer
   }
 
-  /// Watches the target for these events only. Returns false if that may not have changed anything. If the path has
-  /// come to name another target, the events are added to that one, and `other` is set to its number.
+  /// Watches the target for these events only. Returns false if the target may still be watched for more. If the path
+  /// names another target now, adds the events to that one and sets `other` to its number.
   func narrow(_ target: Int32, at path: [UInt8], to mask: UInt32, other: inout Int32?) -> Bool {
     // An open file is used for both calls, because the path could come to name another file in between.
     let opened = (path + [0]).withUnsafeBufferPointer {

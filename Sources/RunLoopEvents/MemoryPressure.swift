@@ -10,9 +10,9 @@ extension RunLoop {
   /// is in modes of several loops, one of them gets the event.
   ///
   /// The first poll consumes the kernel's event. It is therefore lost if a host polls the loop's descriptor
-  /// (`hostDescriptor(in:)`): add the source to a loop that sleeps itself. An event that comes while the source is
-  /// being added, or while the loop checks whether it is idle (`performWhenIdle`), may be lost as well; the kernel
-  /// sends another one in the next window. Source: the kernel's Documentation/accounting/psi.rst.
+  /// (`hostDescriptor(in:)`): add the source to a loop that sleeps itself. An event may also be lost while the source
+  /// is being added, or while the loop checks whether it is idle (`performWhenIdle`). The kernel sends another one in
+  /// the next window. Source: the kernel's Documentation/accounting/psi.rst.
   public final class MemoryPressure: EventSource, EventService, @unchecked Sendable {
     /// Which stalls count as pressure.
     public enum Stall: Hashable, Sendable {
@@ -43,8 +43,8 @@ extension RunLoop {
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError.system`: `ENOENT` and `EOPNOTSUPP` if the kernel does not account for pressure (no
-    ///   CONFIG_PSI, before Linux 5.2, `psi=0`); `EACCES`, `EPERM` if the process may not watch it; `EINVAL` for
-    ///   another time or window, and for a file that is not a memory pressure file, to which nothing is written
+    ///   CONFIG_PSI, before Linux 5.2, `psi=0`); `EACCES`, `EPERM` if the process may not watch it; `EINVAL` for a time
+    ///   or window out of range, and, before anything is written, for a file that is not a memory pressure file
     ///   [RLK-PRESSURE-1]; `EMFILE`, `ENOMEM`.
     /// - Complexity: Three system calls.
     public convenience init(

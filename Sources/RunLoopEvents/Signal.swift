@@ -21,7 +21,7 @@ extension RunLoop {
     public static let terminate = Signal(rawValue: SIGTERM)
     /// Ends a process at once; cannot be received.
     public static let kill = Signal(rawValue: SIGKILL)
-    /// A child has ended, stopped or gone on. To wait for the end of one child, use `ChildSource`.
+    /// A child has ended, stopped or continued. To wait for the end of one child, use `ChildSource`.
     public static let child = Signal(rawValue: SIGCHLD)
     /// For the program's own use.
     public static let user1 = Signal(rawValue: SIGUSR1)
@@ -39,7 +39,7 @@ extension RunLoop {
     public static let terminalStop = Signal(rawValue: SIGTSTP)
 
     /// The nth real-time signal, from 0 on: these queue with their values, lower ones first.
-    /// - Precondition: There are that many: 31 with glibc, which keeps the first ones for itself, so 0 to 30.
+    /// - Precondition: The system has this signal: with glibc 0 to 30.
     public static func realtime(_ number: Int32) -> Signal {
       let signal = Signal(rawValue: rlc_signal_realtime_min() + number)
       guard number >= 0 && signal.rawValue <= rlc_signal_realtime_max() else {

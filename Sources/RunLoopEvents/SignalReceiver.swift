@@ -38,8 +38,7 @@ final class SignalReceiver: @unchecked Sendable {
     hub.add(self)
   }
 
-  /// Called when the source is invalid or destroyed: drops its signals, and no more are read for it. Further calls have
-  /// no effect.
+  /// Called when the source is invalid or destroyed: drops its signals. Further calls have no effect.
   func detach() { hub.remove(self) }
 
   /// Reads one signal, for all receivers of the process. False if none is pending. Call it while the port is held.
@@ -59,8 +58,9 @@ final class SignalReceiver: @unchecked Sendable {
     }
   }
 
-  /// Removes what has made the port ready. Call it while the port is held. Of a standard signal at most one is pending
-  /// for the process, and one for the thread. If the latter is left, it makes the port ready again.
+  /// Reads one signal, drops those that wait, and makes the port not ready. Call it while the port is held. The kernel
+  /// keeps at most one instance of a standard signal pending for the process, and one for the thread. If one is left,
+  /// it makes the port ready again.
   func acknowledge() {
     _ = read()
     hub.lock.withLock {

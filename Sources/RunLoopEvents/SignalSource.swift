@@ -17,16 +17,16 @@ extension RunLoop {
   /// **The mask.** A source receives a signal only if every thread blocks it. If a thread does not, the kernel calls
   /// the handler or takes the default action in that thread. So block signals in `main` before the first thread is
   /// created (`RunLoop.Signal.block`); threads inherit the mask. When a source is first added to a mode, the loop
-  /// checks the threads of the process, and reports (`RunLoop.diagnostics`) one that does not block the source's
+  /// checks the threads of the process. It reports (`RunLoop.diagnostics`) one that does not block the source's
   /// signals, once for each signal [RLK-SIGNAL-19]. A source blocks its signals in the thread that creates it, and in
   /// no other. If a source has blocked a signal in a thread, and the last source for that signal is invalidated or
   /// destroyed in the same thread, the signal is unblocked there. If it is pending then, it is discarded, because it
-  /// was meant for a source [RLK-SIGNAL-7, RLK-SIGNAL-11]. Sources never change the masks of other threads, and leave
-  /// blocked what was blocked before [RLK-SIGNAL-8]. They never change handlers and dispositions.
+  /// was meant for a source [RLK-SIGNAL-7, RLK-SIGNAL-11]. Sources never change the masks of other threads, and never
+  /// unblock signals that were blocked before [RLK-SIGNAL-8]. They never change handlers and dispositions.
   ///
   /// **Several sources.** Each source for a signal gets each signal, in whatever loops and modes the sources are
-  /// [RLK-SIGNAL-4, RLK-SIGNAL-5]. A loop makes one callout a pass: signals in the order in which the process has read
-  /// them, and for one signal the sources of a mode by their `order`, older ones first.
+  /// [RLK-SIGNAL-4, RLK-SIGNAL-5]. A loop makes one callout a pass. Signals come in the order in which the process has
+  /// read them. For one signal the sources of a mode are called by their `order`, older ones first.
   ///
   /// **What is delivered.** Real-time signals queue with their values, lower numbers first [RLK-SIGNAL-9]. Pending
   /// standard signals coalesce [RLK-SIGNAL-2]. A blocked signal that is pending when the source is created is
@@ -35,10 +35,9 @@ extension RunLoop {
   ///
   /// A source reads a signal only when it is about to be called. So real-time signals wait in the kernel, and each is
   /// delivered; how many wait does not slow a delivery down. When the kernel keeps no more (`RLIMIT_SIGPENDING`),
-  /// sigqueue(3) fails for the sender [RLK-SIGNAL-22]. There is one exception: a signal that one source has read
-  /// waits in the process for the other sources of that signal, for example those in modes that do not run. Up to
-  /// 65,536 wait for each source; further real-time signals are lost for that source, which `lostSignals` counts
-  /// [RLK-SIGNAL-23].
+  /// sigqueue(3) fails for the sender [RLK-SIGNAL-22]. There is one exception: a signal that one source has read waits
+  /// in the process for the other sources of that signal, such as those in modes that do not run. Up to 65,536 wait for
+  /// each source; further real-time signals are lost for that source, which `lostSignals` counts [RLK-SIGNAL-23].
   public final class SignalSource: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     private let receiver: SignalReceiver
@@ -56,7 +55,7 @@ extension RunLoop {
     ///   - limit: How often it may be called; nil: always.
     ///   - order: Among the sources of a mode for one signal, those of a lower order are called first.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: A `RunLoopError.system`: `EINVAL` for an empty set, SIGKILL, SIGSTOP and what is no signal;
+    /// - Throws: A `RunLoopError.system`: `EINVAL` for an empty set, SIGKILL, SIGSTOP and a number that is no signal;
     ///   `EMFILE`, `ENFILE`, `ENOMEM`. The mask is as before then [RLK-SIGNAL-16].
     /// - Thread: Any; the calling thread's mask is changed.
     public convenience init(
@@ -96,7 +95,7 @@ extension RunLoop {
       if !isChecked.exchange(true, ordering: .relaxed) { SignalMasks.check(receiver.signals) }
     }
 
-    /// Calls the source of the mode that comes first, which need not be this one.
+    /// Calls the mode's source whose signal is the oldest, which need not be this one.
     package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       takeWaiting(in: mode, of: loop) || (receiver.read() && takeWaiting(in: mode, of: loop))
     }
