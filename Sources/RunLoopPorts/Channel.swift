@@ -9,19 +9,18 @@ internal import Synchronization
 /// It exists as long as one side has a right to a port of the other. An open connection must be read: otherwise this
 /// process would never notice the peer's end. The loops of the ports to which the peer has a right read it, and so do
 /// the loops of the port that it was made for (`origin`). When the origin has ended and the peer has no right left, the
-/// I/O thread reads it. A connection that this process has opened is read only while something can arrive on it, or a
-/// call waits for its end.
+/// I/O thread reads it. A connection that this process has opened is read only while something can arrive on it, or the
+/// program observes its end.
 ///
-/// `sending` is held while a frame is made and sent, but not while a thread waits for room. `receiving` is held while a
-/// packet is read and its message is queued. Neither is held while user code runs. `sending` and mailboxes' locks may
-/// be taken under `receiving`, and `importing` under all of them.
+/// `sending` is held while the rights of a frame get numbers and the frame is sent, but not while a thread waits for
+/// room. `receiving` is held while a packet is read and its message is queued. Neither is held while user code runs.
+/// The order of the locks: `receiving`, `sending`, a mailbox's, `importing`.
 final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// Owns the descriptor, which callers hold while they use it.
   let socket: OwnedDescriptor
   let terms: PortTerms
   /// This process has opened the connection, or got it by an introduction as the right's receiver.
   let isInitiator: Bool
-  /// The connection was created by an introduction.
   let isIntroduced: Bool
   /// The process at the other end when the connection was created; nil if it is not known yet.
   let peer: RunLoop.Message.Sender?
@@ -42,8 +41,8 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   let receiving = Lock()
   /// A message for a full port: nothing more is read until the port has room. Guarded by `receiving`, like all below.
   @exclusivity(unchecked) var stalled: (mailbox: Mailbox, message: RunLoop.Message, charge: PeerAccount.Charge?)?
-  /// By how much the last packets have exceeded the budget of a turn. The connection skips turns until that is made up
-  /// for.
+  /// By how much the last packet has exceeded the budget of a turn. Each turn that the connection skips subtracts one
+  /// budget.
   @exclusivity(unchecked) var debt = 0
   /// The account that is charged for what the peer sends. Until the policy has judged the peer, it is the account of
   /// the peer that has introduced it.
@@ -52,11 +51,11 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   @exclusivity(unchecked) var slot: PeerAccount.Charge?
   /// The policy judges the sender of a packet, without the lock: no other packet is read meanwhile.
   @exclusivity(unchecked) var isBusy = false
-  /// References to release after the lock.
+  /// References to release after unlocking.
   @exclusivity(unchecked) var releasedLater: Any?
-  /// Refusals to report after the lock.
+  /// Refusals to report after unlocking.
   @exclusivity(unchecked) var refusalsToReport: [(reason: String, what: PortTerms.Refused)] = []
-  /// Connections that came with a message. They enter their modes after the lock.
+  /// Connections that came with a message. They enter their modes after unlocking.
   @exclusivity(unchecked) var newcomers: [Channel] = []
   /// The sender that the policy has accepted last. The kernel names the sender of each packet, because another process
   /// may have inherited the connection.
@@ -87,13 +86,12 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     welcomed = peer
     imports = Imports(keeps: !isInitiator)
     socket = OwnedDescriptor(fileDescriptor)
-    if isIntroduced {  // PacketBuffer lists it too, but cannot report a failure
+    if isIntroduced {  // PacketBuffer has added it to the list already, but cannot report a failure
       try RunLoopError.checkCore(Unshared.section { Unshared.add(fileDescriptor) })
     }
     try super.init(socket, kind: .connection, order: 0, onlyLoop: nil)
   }
 
-  /// True once the connection has ended.
   var isOver: Bool { over.load(ordering: .acquiring) }
   /// True once nothing can be sent any more. There may still be packets to read.
   var isBroken: Bool { broken.load(ordering: .acquiring) }
@@ -197,8 +195,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
 
   // MARK: Files made for the peer
 
-  /// Reserves the bytes of a new memory file for the peer. Waits until the peer has taken so many of the earlier files
-  /// that the limit allows it.
+  /// Reserves the bytes of a new memory file for the peer. Waits while too many bytes of earlier files are unread.
   func reserveFile(_ size: Int, _ timeout: SendTimeout) throws(RunLoopError) {
     // No limit under virtual time: the reader may run only when this thread sleeps.
     let limit = Kernel.current?.turns == nil ? terms.policy.unreadBytes : Int.max
@@ -291,8 +288,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     receiving.withLock { slot = nil }
   }
 
-  /// Shuts the socket down. This wakes senders that wait for room, which would otherwise wait until the peer closes its
-  /// end.
+  /// Shuts the socket down. This wakes senders that wait for room; otherwise they would wait until the peer closes it.
   private func endSocket() {
     guard socket.hold() else { return }
     if !isForked { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }  // ENOTCONN if the peer was quicker

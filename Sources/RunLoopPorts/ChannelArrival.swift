@@ -18,7 +18,7 @@ extension Channel {
     case introduction(RunLoop.Message.Descriptor, UInt64)
     /// The policy must judge the sender before the packet is opened.
     case toBeJudged(RunLoop.Message.Sender, PacketBuffer, size: Int)
-    /// The message was refused. If it was an answer, the request waits with this mailbox.
+    /// The message was refused. If it was an answer, its request has this mailbox.
     case refused(Mailbox?)
     case end(RunLoopError?)
     case violation(String)
@@ -32,7 +32,7 @@ extension Channel {
       right.pending.settle(.success(message))
       hasNoMore(for: right.pending.bell)
       let (isWatched, isEmpty) = importing.withLock { (self.isWatched, imports.isEmpty) }
-      // Otherwise the connection stays in the modes of the request, which most likely repeats.
+      // Otherwise the connection stays in the request's modes: the next request most likely uses them again.
       if isWatched || right.pending.isAwaitedByTask && loops.count > 1 { followPorts() }
       if isEmpty { closeIfUnused() }
     case .unclaimed(let number, let message):
@@ -43,8 +43,7 @@ extension Channel {
       }
     case .dead(let numbers): for number in numbers { peerHasLost(number) }
     case .drop(let rights, let isQuiet):
-      // The mark that this process sends on introduced connections came back on one that it has accepted: both ends are
-      // in this process.
+      // This process has sent the mark itself: both ends of the connection are in it.
       if !isInitiator, rights.first?.number == Channel.ownMark { return endConnection(nil) }
       peerHasDropped(rights, isQuiet)
     case .introduction(let end, let number): meet(end, as: number)
@@ -79,9 +78,8 @@ extension Channel {
     handle(arrival)
   }
 
-  /// Charges an introduced connection to its sender's account, no longer to the introducer's. Returns the reason if the
-  /// sender has too many connections. A connection that another process has inherited stays charged to its first
-  /// sender.
+  /// Charges an introduced connection to its first sender's account, no longer to the introducer's. Returns the reason
+  /// if that sender has too many connections. Later senders, which have inherited the connection, are not charged.
   private func takeSlot(of sender: RunLoop.Message.Sender) -> String? {
     guard knownPeer == nil else { return nil }
     let own = terms.accounts.account(of: sender)

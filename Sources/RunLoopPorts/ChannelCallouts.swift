@@ -1,4 +1,4 @@
-// This module calls user code only here: see Items/Callouts.swift in RunLoopKit.
+// This module calls user code only here. Items/Callouts.swift in RunLoopKit explains the names and the results.
 
 import RunLoopKit
 
@@ -10,7 +10,6 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PEER_POLICY__(
   return isWelcome
 }
 
-/// Always returns true: see Items/Callouts.swift in RunLoopKit.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_REFUSAL_HOOK__(
   _ body: @Sendable (RunLoop.Refusal) -> Void, _ refusal: RunLoop.Refusal
@@ -19,7 +18,6 @@ func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_REFUSAL_HOOK__(
   return true
 }
 
-/// Always returns true: see Items/Callouts.swift in RunLoopKit.
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_NAME_LOSS_OBSERVER__(
   _ body: @Sendable (RunLoop.Port) -> Void, _ port: RunLoop.Port

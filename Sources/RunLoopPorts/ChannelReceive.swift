@@ -16,7 +16,7 @@ extension Channel: EventService {
 }
 
 extension Channel {
-  /// Takes one packet. Returns true if a port was called. - Thread: The loop's own.
+  /// Reads one packet. Returns true if a port was called. - Thread: The loop's own.
   private func receive(in mode: ModePointer) -> Bool {
     // Not `withLock`, since this runs for each message: the compiler (6.3) does not inline that of another module
     // everywhere.
@@ -49,7 +49,7 @@ extension Channel {
     takeAll()
   }
 
-  /// Takes the packets that have arrived. The limit excludes what a peer goes on to send meanwhile.
+  /// Reads the packets that have arrived. The limit ends this even if the peer goes on sending.
   private func takeAll() {
     for _ in 0..<Channel.mostAtOnce where !isOver {
       let arrival = receivePacket(in: nil)
@@ -70,9 +70,10 @@ extension Channel {
     guard !isOver, !isBusy, stalled == nil, mode == nil || !skipsTurn() else { return .nothing }
     let packet = PacketBuffer.ofThread
     var size = packet.receive(descriptor)
-    if size == -Int64(ECONNRESET) { size = packet.receive(descriptor) }  // reported once, before the last packets
+    // The kernel reports ECONNRESET once, before the last packets.
+    if size == -Int64(ECONNRESET) { size = packet.receive(descriptor) }
     guard size > 0 else { return arrival(of: size) }
-    // Another process that has this end, too, can have switched credentials off.
+    // Another process that has inherited this end may have switched credentials off.
     guard packet.received.pointee.has_sender else {
       packet.closeDescriptors()
       return .violation("a packet that does not tell its sender")
@@ -131,8 +132,8 @@ extension Channel {
     }
   }
 
-  /// Ends the connection for an error that is not the peer's fault. The owner of a right gets the error, and the owner
-  /// of a port a refusal.
+  /// Ends the connection for an error that is not the peer's fault. On the side that opened it, sends throw the error;
+  /// on the port's side a refusal is reported.
   private func failedArrival(_ error: RunLoopError) -> Arrival {
     isInitiator ? .end(error) : .violation(error.description)
   }
@@ -160,8 +161,8 @@ extension Channel {
   func open(_ packet: PacketBuffer, _ size: Int, in mode: ModePointer?) -> Arrival {
     var view = rlc_frame_view()
     let hasLost = packet.received.pointee.has_lost
-    // The kernel dropped descriptors because this process has too many. The header's number is then taken for the real
-    // one, so that the frame is sound.
+    // If the kernel has dropped descriptors, because this process has too many, the header's number stands for the real
+    // one, so that the parser accepts the frame.
     let count = hasLost ? Channel.claimedDescriptors(packet, size) : packet.received.pointee.count
     let fault = rlc_frame_parse(packet.bytes, size, count, terms.maximumPayload, &view)
     guard fault == RLC_FRAME_SOUND else {

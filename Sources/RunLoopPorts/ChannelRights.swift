@@ -41,7 +41,7 @@ extension Channel {
     sendControl(.drop(idle.map { ($0.number, $0.count) }, isQuiet: false))
   }
 
-  /// How many rights a connection may have before they are charged. Later ones are charged in groups of that size.
+  /// How many rights of a connection are not charged. Further ones are charged in groups of that size.
   private static let rightsAtOnce = 64
 
   var needsRights: Bool {
@@ -75,7 +75,7 @@ extension Channel {
     return target
   }
 
-  /// Returns the destination of a right to one of this side's ports that comes back. A right to answer is removed.
+  /// Returns the destination of a right that comes back to this side, its owner. A right to answer is removed.
   private func ownRight(_ number: UInt64) -> any Destination {
     switch use(number) {
     case .port(_, let destination): return destination
@@ -84,8 +84,8 @@ extension Channel {
     }
   }
 
-  /// Creates a connection from an introduction, and returns the right to the port at its other end. Over a limit it
-  /// returns a dead right. The descriptor is owned by the connection, or closed.
+  /// Creates a connection from an introduction, and returns the right to the port at its other end; over a limit a dead
+  /// right. The connection owns the descriptor; without one the descriptor is closed.
   private func introducedRight(_ descriptor: Int32, isOnce: Bool) throws(Objection) -> RunLoop.Port.SendRight {
     guard Channel.isFit(descriptor) else {
       Unshared.close(descriptor)
@@ -110,8 +110,8 @@ extension Channel {
         : channel.importing.withLock { channel.imports.arrived(0, on: channel) })
   }
 
-  /// Refuses a sound message. Gives back the rights among its entries from `first` on. The request that it answers
-  /// throws, and so does the request that it is.
+  /// Refuses a sound message. Gives back the rights among its entries from `first` on. If the message is an answer, or
+  /// a request itself, that request throws.
   func refuse(_ view: inout rlc_frame_view, from first: Int, _ why: String) -> Arrival {
     var dropped: [(number: UInt64, count: UInt32)] = []
     for index in first..<max(first, Int(view.header.entries)) {

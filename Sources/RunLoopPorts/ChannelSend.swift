@@ -2,7 +2,6 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-// Sends messages and control frames.
 extension Channel {
   /// Sends all of the message, or throws. Waits for room without a lock, at most until `invalidation` reports the
   /// receiver's end.

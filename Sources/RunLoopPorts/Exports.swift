@@ -10,7 +10,7 @@ struct Exports {
     /// A request that awaits one answer.
     case answer(ReplyRight)
 
-    /// The mailbox through which its messages, or the news of the answer, are received.
+    /// The port's mailbox, or the one that is signalled when the answer has come.
     var mailbox: Mailbox {
       switch self {
       case .port(let mailbox, _): mailbox
@@ -26,7 +26,7 @@ struct Exports {
     var sent: UInt64
   }
 
-  /// A number that never names anything.
+  /// A number that no target ever gets.
   static let nobody = UInt64.max
 
   /// Sorted by number.
@@ -72,8 +72,8 @@ struct Exports {
     entries.compactMap { if case .answer(let right) = $0.target, right.pending.isAwaitedByTask { right } else { nil } }
   }
 
-  /// Counts rights as gone that the peer has dropped or never got. If the last one is gone, removes the export and
-  /// returns it, to be released with no lock held.
+  /// Subtracts rights that the peer has dropped or never got. If none is left, removes the export and returns it, to be
+  /// released with no lock held.
   mutating func drop(_ number: UInt64, _ count: UInt64) -> Target? {
     guard let index = index(of: number) else { return nil }
     if entries[index].sent > count {

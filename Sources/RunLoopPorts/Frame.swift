@@ -5,7 +5,7 @@ import RunLoopKit
 enum Frame {
   /// Ports of this side have ended.
   case dead([UInt64])
-  /// Rights to the other side's ports were released.
+  /// Rights to the other side's ports were released. `isQuiet`: this side has none left, so the other side keeps none.
   case drop([(number: UInt64, count: UInt32)], isQuiet: Bool)
   case goodbye(String)
 

@@ -8,7 +8,7 @@ enum IOThread {
   /// The thread's loop; nil while no thread runs.
   static var currentLoop: RunLoop? { thread.existing?.current?.loop }
 
-  /// Returns the thread's loop, started if there is none. Throws if the thread cannot be started, or its loop gets no
+  /// Returns the thread's loop; starts the thread if there is none. Throws if it cannot be started, or its loop gets no
   /// descriptors.
   private static func loop() throws -> RunLoop {
     try thread.current { ServiceThread("runloop-ports") }.running().loop
@@ -30,7 +30,6 @@ enum IOThread {
     }
   }
 
-  /// Adds a source, which is called on the I/O thread.
   static func add(_ source: RunLoop.FileDescriptorSource) throws {
     try loop().add(source)
   }

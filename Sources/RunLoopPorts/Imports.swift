@@ -5,8 +5,8 @@ import RunLoopKit
 struct Imports {
   private struct Entry {
     weak var port: RemotePort?
-    /// Retains the port even if no right refers to it: a right that comes with each message then need not be released
-    /// at the peer each time.
+    /// Retains the port even if no right refers to it. So this process need not release a right at the peer each time,
+    /// if one comes with each message.
     var kept: RemotePort?
     let identity: ObjectIdentifier
   }
@@ -17,8 +17,8 @@ struct Imports {
 
   private var ports: [UInt64: Entry] = [:]
   private var answers: [UInt64: WeakAnswer] = [:]
-  /// Whether ports are kept. False on the side that has opened the connection: it closes the connection when it has no
-  /// right any more.
+  /// Whether ports are kept. False on the side that has opened the connection, because it closes the connection when it
+  /// has no right any more.
   var keeps: Bool
   private var sweepAt = Imports.fewest
   private static let fewest = 64
@@ -32,7 +32,6 @@ struct Imports {
   mutating func arrived(_ number: UInt64, on channel: Channel) -> RemotePort {
     if let entry = ports[number], let port = entry.kept ?? entry.port {
       port.count &+= 1
-      // The entry was found above.
       if keeps, entry.kept == nil { ports[number]!.kept = port }
       return port
     }
@@ -84,7 +83,6 @@ struct Imports {
   mutating func keepNone() -> [RemotePort] {
     keeps = false
     var released: [RemotePort] = []
-    // The keys are the table's own, and none is added or removed.
     for number in ports.keys {
       if let kept = ports[number]!.kept.take() { released.append(kept) }
     }

@@ -114,8 +114,8 @@ extension Channel {
     channel.sendControl(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
   }
 
-  /// Keeps the receiver's end of an introduction, since the message that it belongs to was not sent. The end becomes a
-  /// connection of this process to the same peer, and counts against the peer's limit of connections.
+  /// Keeps the receiver's end of an introduction whose message was not sent. The end becomes a connection of this
+  /// process to the same peer, and counts against the peer's limit of connections.
   ///
   /// - Parameter end: Owned by this function, which closes it if it returns nil.
   /// - Returns: Nil if the peer has reached the limit, or if memory is short.
@@ -134,7 +134,8 @@ extension Channel {
       end, terms: terms, isInitiator: true, isIntroduced: true, peer: peer, account: account, slot: slot)
   }
 
-  /// Has this connection read where `other` is read, or by the I/O thread. Call it with no lock held.
+  /// Has the loops of the origin of `other` read this connection, or, without an origin, the I/O thread. Call it with
+  /// no lock held.
   func serve(as other: Channel) {
     if let origin = other.sending.withLock({ other.origin }) { settle(at: origin) } else { watch() }
   }

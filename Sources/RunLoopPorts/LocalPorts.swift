@@ -22,9 +22,9 @@ extension RunLoop.Local {
     return try added(RunLoop.Port(name, queueLimit, terms, onlyLoop: loop, unchecked: receive), to: mode)
   }
 
-  /// As `port(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:in:_:)`, with a body that answers, on this
-  /// thread.
-  @_disfavoredOverload  // a trailing closure is a receiver's
+  /// As `port(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:in:_:)`, with a closure that returns the
+  /// answer.
+  @_disfavoredOverload  // a trailing closure is taken as `receive`
   @discardableResult
   public func port(
     registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,

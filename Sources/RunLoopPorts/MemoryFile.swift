@@ -28,8 +28,8 @@ final class MemoryFile: @unchecked Sendable {
     if fileDescriptor >= 0, forkGeneration == Kernel.forkGeneration { close(fileDescriptor) }
   }
 
-  /// How many files of other processes keep their descriptors here, and the most that do. The bytes of other files are
-  /// copied when they are sent on.
+  /// How many files of other processes keep their descriptors here, and the most that may. The bytes of a file without
+  /// a descriptor are copied when they are sent on.
   private static let kept = Atomic<Int>(0)
   private static let mostKept = 64
 
@@ -79,7 +79,6 @@ final class MemoryFile: @unchecked Sendable {
     return .success(MemoryFile(bytes, count, file))
   }
 
-  /// A storage that shows some of the bytes.
   func storage(_ offset: Int, _ count: Int) -> ByteStorage {
     let start = UnsafeMutableRawPointer(mutating: bytes + offset)
     return ByteStorage.make(UnsafeMutableRawBufferPointer(start: start, count: count), owner: self)
@@ -93,7 +92,7 @@ extension RunLoop.Message.Bytes {
   /// - Parameters:
   ///   - capacity: In bytes.
   ///   - body: Initialises the memory, which is zero, and returns how many bytes to keep, from its start. No process
-  ///     can change them when it has returned (memfd_create(2), F_SEAL_WRITE).
+  ///     can change them after it has returned (memfd_create(2), F_SEAL_WRITE).
   /// - Throws: A `RunLoopError.system`: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`, `EFBIG` (RLIMIT_FSIZE).
   public init(
     sharing capacity: Int, initializingWith body: (UnsafeMutableRawBufferPointer) -> Int

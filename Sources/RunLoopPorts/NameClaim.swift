@@ -8,7 +8,7 @@ final class NameClaim: Sendable {
   let name: String
   /// The listener's descriptor. Closing it frees the name.
   let owned: OwnedDescriptor
-  /// Constant until it is released, with the last hold on `owned`.
+  /// Constant until the last hold on `owned` ends, which releases it.
   nonisolated(unsafe) private let claim: rlc_port_name
   private let spare: SpareDescriptor
 
@@ -108,13 +108,12 @@ private final class ClaimedNames: ProcessWideObject, @unchecked Sendable {
 
   static var current: ClaimedNames { shared.current(ClaimedNames.init) }
 
-  /// False if the name is among them already.
   func insert(_ name: String) -> Bool { lock.withLock { names.insert(name).inserted } }
 
   func remove(_ name: String) { lock.withLock { _ = names.remove(name) } }
 }
 
-/// A descriptor that is kept for the moment in which the process has no other left.
+/// A descriptor that is kept open, so that closing it yields one when the process has no other left.
 private final class SpareDescriptor: @unchecked Sendable {
   private let lock = Lock()
   /// -1 if none could be opened. Guarded by `lock`.

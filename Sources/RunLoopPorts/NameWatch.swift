@@ -6,14 +6,14 @@ internal import Synchronization
 extension RunLoop.Port {
   /// False once a process has removed or replaced the name's socket, so that new clients do not find this port. Also
   /// false while the path of the folder of names leads elsewhere, because the folder or one around it was renamed or
-  /// mounted over [RLK-WIRE-30]; and for an invalid port or one without a name. Existing connections continue.
+  /// mounted over [RLK-WIRE-30]. Existing connections continue. False for an invalid port, and for one without a name.
   /// - Thread: Any. - Complexity: Three system calls.
   public var ownsName: Bool { !isForked && terms?.claim?.isOwned ?? false }
 
   /// Calls `body` once when the port has lost its name: at once, on the calling thread, if it has already.
   ///
-  /// The port notices what makes `ownsName` false [RLK-WIRE-30], with two exceptions: it notices renames of a folder
-  /// that this process may not read, and mounts without /proc, only with the next other change.
+  /// The port notices each change that makes `ownsName` false [RLK-WIRE-30], with two exceptions: renames of a folder
+  /// that this process may not read, and mounts if there is no /proc. It notices these only with the next other change.
   ///
   /// To get the name back, invalidate this port and create another one with the name; `body` may do that.
   /// - Parameter body: Called on the thread of a loop that runs a mode with the port in it, with no lock held; kept

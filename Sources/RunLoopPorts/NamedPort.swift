@@ -13,16 +13,16 @@ extension RunLoop.Port {
   /// name of a dead owner [RLK-WIRE-14]. The name is free again when the port is invalidated or destroyed, and when the
   /// process ends in any way. The sticky bit asks cleaners of temporary files to leave the socket alone; if one removes
   /// it nevertheless, `ownsName` becomes false and the closure of `onNameLoss` is called [RLK-WIRE-26]. Loops that run
-  /// a mode with the port in it accept connections and read messages; until then, what a peer sends waits in the
-  /// kernel, and the peer waits when that is full [RLK-WIRE-7].
+  /// a mode with the port in it accept connections and read messages. Until then a peer's messages wait in the kernel,
+  /// and the peer waits when the kernel's buffer is full [RLK-WIRE-7].
   /// - Parameters:
   ///   - name: 1 to 64 of A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock".
   ///   - queueLimit: As for every port.
   ///   - policy: Who may connect.
   ///   - maximumPayload: The most bytes of one message; the port refuses a peer that sends more.
-  ///   - onRefusal: Called for each connection that the port has refused or has ended for a breach of the rules, and
-  ///     for each message and introduction over a limit of the policy; on the thread of the loop that found out, with
-  ///     no lock held.
+  ///   - onRefusal: Called for each connection that the port refuses, or ends because the peer violated the protocol.
+  ///     Also called for each message and introduction over a limit of the policy. Called on the thread that refuses,
+  ///     with no lock held.
   ///   - receive: As for every port.
   /// - Throws: A `RunLoopError`: `.badName`; `.nameTaken`; `.system`: `EPERM` for a folder that belongs to another user
   ///   or is open to others (the description says which, and what to do) [RLK-WIRE-15, RLK-WIRE-27], `EMFILE`,
@@ -38,8 +38,8 @@ extension RunLoop.Port {
     try self.init(name, queueLimit, terms, onlyLoop: nil, unchecked: receive)
   }
 
-  /// As `init(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:_:)`, with a body that answers.
-  @_disfavoredOverload  // a trailing closure is a receiver's
+  /// As `init(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:_:)`, with a closure that returns the answer.
+  @_disfavoredOverload  // a trailing closure is taken as `receive`
   public convenience init(
     registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,
     accepting policy: RunLoop.PeerPolicy = .sameUser, maximumPayload: Int = RunLoop.Port.defaultMaximumPayload,

@@ -19,7 +19,7 @@ struct OutgoingMessage: ~Copyable {
   /// New exports change the modes that read the connection.
   private(set) var changesPlaces = false
   private var isSent = false
-  /// The connections of all askers had room for an introduction.
+  /// The connection of each asker had room for an introduction. An asker is a process whose request a right answers.
   private var haveAskersRoom = false
 
   /// A right in the message, in the order of the frame's table.
@@ -69,7 +69,7 @@ struct OutgoingMessage: ~Copyable {
     if payload >= OutgoingMessage.leastLent || isLarge { lent = lentFile(message, payload) }
     header.descriptors = UInt16(descriptorCount + (isLarge || lent != nil ? 1 : 0))
     if !rights.isEmpty { try chooseWays() }
-    if header.descriptors > RLC_FRAME_DESCRIPTORS, lent != nil, !isLarge {  // no place is left: copy it
+    if header.descriptors > RLC_FRAME_DESCRIPTORS, lent != nil, !isLarge {  // sends the bytes in the packet instead
       lent = nil
       header.descriptors -= 1
     }
@@ -84,8 +84,8 @@ struct OutgoingMessage: ~Copyable {
   /// Mapping a smaller payload costs more than copying it.
   private static let leastLent = 16 * 1024
 
-  /// Returns the memory file if the components are exactly its bytes, in order. That is so for a message that is sent
-  /// on as it came.
+  /// Returns the memory file if the components are exactly its bytes, in order, as in a message that is forwarded
+  /// unchanged.
   private func lentFile(_ message: RunLoop.Message, _ payload: Int) -> MemoryFile? {
     var (whole, end): (MemoryFile?, Int) = (nil, 0)
     for case .bytes(let bytes) in message.components where !bytes.isEmpty {
@@ -169,8 +169,8 @@ struct OutgoingMessage: ~Copyable {
     rights.firstIndex { if case .socket(-1, let answer) = $0.way { (answer != nil) == isAsker } else { false } }
   }
 
-  /// With several askers left, the connection of one without room: introducing another asker first could move its right
-  /// in vain.
+  /// If several askers are left, the connection of one without room: introducing another asker first would move its
+  /// right in vain if this one's introduction fails.
   private var fullAsker: Channel? {
     let askers: [Channel] = rights.compactMap {
       if case .socket(-1, let answer?) = $0.way { answer.channel } else { nil }
@@ -197,8 +197,8 @@ struct OutgoingMessage: ~Copyable {
     }
   }
 
-  /// Also true for a port that ended while the message waited for room: the peer is notified of that end after the
-  /// message.
+  /// Also true for a port that ended while the message waited for room: `dispatch` reports that end to the peer after
+  /// the message.
   private func isToBeExported(_ way: Way) -> Bool {
     switch way {
     case .notYet: true

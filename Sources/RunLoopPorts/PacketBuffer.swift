@@ -48,8 +48,8 @@ final class PacketBuffer {
     }
   }
 
-  /// Has children of fork(2) close the descriptors. For one that cannot be listed now, the connection that is made of
-  /// it tries again, and can throw.
+  /// Has children of fork(2) close the descriptors. If one cannot be listed here, the connection that is made of it
+  /// tries again, and can throw.
   @inline(never)
   private func listDescriptors() { for index in 0..<received.pointee.count { _ = Unshared.add(descriptor(at: index)) } }
 

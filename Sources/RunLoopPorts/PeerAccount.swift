@@ -1,9 +1,9 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// Counts what a peer makes this process hold. Its parent counts that of all peers of a port.
+/// Counts what a peer makes this process hold. The parent is the account of all peers of the port together.
 ///
-/// A charge over a limit of either is refused, and nothing is charged. The lock is a leaf.
+/// A charge that exceeds a limit of either account is refused, and nothing is charged. The lock is a leaf.
 final class PeerAccount: @unchecked Sendable {
   /// What is counted. The raw value is the index in `counts`.
   enum Thing: Int, CaseIterable {
@@ -24,7 +24,7 @@ final class PeerAccount: @unchecked Sendable {
   func count(_ thing: Thing) -> Int { lock.withLock { counts[thing.rawValue] } }
 
   /// Counts things until the charge is released.
-  /// - Throws: The reason, for a refusal.
+  /// - Throws: The limit that refuses the charge.
   func charge(_ number: Int, _ thing: Thing) throws(Excess) -> Charge {
     guard add(number, thing) else { throw Excess(thing: thing, limit: limits[thing], isOfPort: parent == nil) }
     guard let parent else { return Charge(self, number, thing) }

@@ -1,8 +1,8 @@
 import RunLoopKit
 
 extension RunLoop {
-  /// How much peers may make this process hold. The port refuses what exceeds a limit, reports the reason (`onRefusal`)
-  /// and counts it (`Port.peerStatistics`); the connection continues. What was refused counts against no limit
+  /// How much peers may make this process hold. Beyond a limit the port refuses, reports the reason (`onRefusal`) and
+  /// counts the refusal (`Port.peerStatistics`); the connection continues. Refused things count against no limit
   /// [RLK-PEER-38].
   ///
   /// The processes of this process's own user are a peer each. All processes of another user are one peer. Numbers

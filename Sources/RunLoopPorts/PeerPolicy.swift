@@ -4,12 +4,12 @@ internal import RunLoopLibc
 extension RunLoop {
   /// Which processes may connect and send. The kernel identifies them.
   ///
-  /// The port asks the policy about a process that connects before it reads its first byte; that process is known by
-  /// its effective user [RLK-PEER-7, RLK-PEER-8]. Each packet names its own sender, by the real user. If that sender is
-  /// not the one that the policy accepted last on this connection (a child has inherited the connection over fork(2),
-  /// or the process has changed its user), the port asks the policy again before it opens the packet, and ends the
-  /// connection if the answer is no [RLK-PEER-27, RLK-PEER-28]. So a set-user-ID program needs a policy that allows
-  /// both its users, or one user: setreuid(2).
+  /// When a process connects, the port asks the policy before it reads the first byte. The kernel then names the
+  /// process's effective user [RLK-PEER-7, RLK-PEER-8]. With each packet the kernel names the sender and its real user.
+  /// If that sender is not the one that the policy accepted last on this connection, the port asks the policy again
+  /// before it opens the packet. If the policy refuses, the port ends the connection [RLK-PEER-27, RLK-PEER-28]. The
+  /// sender changes when a child inherits the connection over fork(2), or the process changes its user. So a
+  /// set-user-ID program needs a policy that allows both its users, or one user: setreuid(2).
   public struct PeerPolicy: Sendable {
     private let judge: (@Sendable (Message.Sender) -> Bool)?
 
@@ -23,9 +23,10 @@ extension RunLoop {
     ///   packet, or that connects.
     public init(_ isWelcome: @escaping @Sendable (Message.Sender) -> Bool) { judge = isWelcome }
 
-    /// How many bytes of memory files, made for one connection, the peer may leave unread; by default 256 MiB. A sender
-    /// of more waits as for a full port. A single message may have any size [RLK-WIRE-25]. A negative number counts as
-    /// 0. Bytes that are forwarded as they came, or were created in shared memory, are not copied [RLK-PEER-30].
+    /// How many bytes of memory files, made for one connection, the peer may leave unread; by default 256 MiB. Beyond
+    /// that a sender waits as for a full port. A single message may have any size [RLK-WIRE-25]. A negative number
+    /// counts as 0. Bytes that are forwarded as they came, or were created in shared memory, are not copied, and do not
+    /// count [RLK-PEER-30].
     public var unreadBytes = 1 << 28
 
     private init() { judge = nil }

@@ -11,14 +11,14 @@ extension RunLoop {
     /// The ports that it follows now.
     var servedPorts: [Mailbox] { [] }
 
-    /// Enters and leaves modes so that it is in those of its ports. Returns the error if a mode has refused it for lack
-    /// of a descriptor; that mode then does not serve it. Call it with no lock held.
+    /// Moves the watch into the modes of its ports, and out of all others. Returns the error if a mode has refused it
+    /// for lack of a descriptor; that mode then does not serve it. Call it with no lock held.
     @discardableResult
     final func followPorts() -> (any Error)? {
       guard !isForked else { return RunLoopError.forked }
       let (refusal, ioRefusal) = following.withLock {
         let wanted = servedPorts.flatMap { $0.places }
-        // Leaves the I/O thread's loop alone, which `hasChangedPlaces` decides about next.
+        // Whether the I/O thread's loop serves the watch, `hasChangedPlaces` decides.
         let refusal = move(to: wanted, except: IOThread.currentLoop)
         return (refusal, hasChangedPlaces(isServed: !wanted.isEmpty))
       }
@@ -26,11 +26,11 @@ extension RunLoop {
       return refusal
     }
 
-    /// Called after its modes have changed, under the lock for that. Returns the error if the I/O thread should serve
-    /// it and has refused it.
+    /// Called after its modes have changed, under `following`. Returns the error if the I/O thread should serve it and
+    /// has refused it.
     func hasChangedPlaces(isServed: Bool) -> (any Error)? { nil }
 
-    /// Called if nothing can read it, so that what a task waits for would go unnoticed. No lock is held.
+    /// Called if the I/O thread has refused the watch: no loop would notice what tasks wait for. No lock is held.
     func isUnwatched(_ why: any Error) {}
 
     /// Called when a port has ended. No lock is held.

@@ -1,6 +1,6 @@
 import RunLoopKit
 
-/// The peer watches of one port; created with the first. The port's loops never wait for its lock.
+/// The peer watches of one port; created with the first. The lock is a leaf.
 final class PortConnections: PortTransport, @unchecked Sendable {
   private let lock = Lock()
   /// Guarded by `lock`.
@@ -16,7 +16,7 @@ final class PortConnections: PortTransport, @unchecked Sendable {
     return hooks
   }
 
-  /// False if the watch is among them already.
+  /// False if it is there already.
   func insert(_ watch: RunLoop.PeerWatch) -> Bool { lock.withLock { watches.insert(watch) } }
 
   func remove(_ watch: RunLoop.PeerWatch) {

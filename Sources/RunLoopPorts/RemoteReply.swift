@@ -32,7 +32,8 @@ final class RemoteReply: Destination, @unchecked Sendable {
     invalidation.invalidate()
   }
 
-  /// Called when the asker was introduced: the end of the first connection does not end the right any more.
+  /// Called after the introduction of the process whose request this answers: the end of the first connection does not
+  /// end the right any more.
   func hasMoved() { channel.answerHasMoved(number) }
 
   /// The message was not sent, so this process keeps the receiver's end of the introduction as the right's connection.

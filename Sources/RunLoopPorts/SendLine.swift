@@ -16,7 +16,7 @@ final class SendLine: @unchecked Sendable {
     let source: RoomSource
     var observation: RunLoop.Port.Observation?
 
-    /// With no lock held.
+    /// Call it with no lock held.
     func end() {
       source.invalidate()
       observation?.cancel()
@@ -42,8 +42,8 @@ final class SendLine: @unchecked Sendable {
       places.append(message)
       return places.count == 1
     }
-    // Any other message is sent by the thread that drives the line, or will be woken to drive it. This thread sends
-    // only its own message, and leaves those that come meanwhile to the I/O thread.
+    // A message that is not the first waits for the thread that drives the line. This thread sends only its own
+    // message, and leaves those that come meanwhile to the I/O thread.
     if isFirst { drive(atMost: 1) }
     return { [self] in withdraw(message) }
   }
@@ -62,8 +62,8 @@ final class SendLine: @unchecked Sendable {
     aside?.end()
     guard isGone else { return false }
     message.giveUp()
-    // The next message may be sendable. Another thread sends it: the one that cancels a task does not send other tasks'
-    // messages.
+    // There may be room for the next message. The I/O thread sends it: a thread that cancels a task does not send other
+    // tasks' messages.
     if wasFirst { driveLater() }
     return true
   }
@@ -155,8 +155,7 @@ final class SendLine: @unchecked Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  /// Stops driving, because the line waits for room; returns false then. True if there may be room by now, or the first
-  /// message was withdrawn.
+  /// Stops driving and returns false, unless there may be room by now or the first message was withdrawn.
   private func standsStill(_ first: WaitingMessage) -> Bool {
     let isCalledOff = lock.withLock { () -> Bool? in
       if first.isCalledOff { return true }

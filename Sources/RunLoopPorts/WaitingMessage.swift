@@ -1,7 +1,7 @@
 import RunLoopKit
 
 /// A message of a task that waits to be sent to another process. Its frame is built at the first attempt and kept for
-/// the next ones, because introductions that were made need not be repeated.
+/// the next ones, so that introductions are made only once.
 final class WaitingMessage: @unchecked Sendable {
   let channel: Channel
   private let number: UInt64
@@ -30,7 +30,6 @@ final class WaitingMessage: @unchecked Sendable {
     self.whenOver = whenOver
   }
 
-  /// Calls `body` when the receiver has ended.
   func observeReceiver(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {
     invalidation.observe(body)
   }
