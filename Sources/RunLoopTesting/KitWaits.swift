@@ -1,7 +1,7 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// The waits of RunLoopKit's threads for each other take turns and use the virtual clock.
+/// Makes a participant that waits in RunLoopKit for another thread pass its turn on, and wait by the virtual clock.
 extension Turns: TurnTaking {
   func wait(on word: UInt, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool) {
     let participant = enterCurrentThread()

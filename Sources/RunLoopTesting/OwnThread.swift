@@ -12,9 +12,9 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
   private var isOver = false
 
   private struct Piece {
-    /// Nil when it has run: the thread then retains nothing of it.
+    /// Nil once it has run, so that the thread retains nothing of it.
     var body: (() -> Void)?
-    /// Threads wait for it.
+    /// Happens when the piece has run.
     let end: Occasion?
   }
 
@@ -55,7 +55,7 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
     return try answer.result.take()!.get()
   }
 
-  /// The thread ends when it has run what was added before, and then retains nothing. The call does not wait for that.
+  /// Ends the thread when it has run the work that was added before; it then retains nothing. Does not wait for that.
   func end() {
     lock.withLock { isOver = true }
     pthread_cond_signal(condition)

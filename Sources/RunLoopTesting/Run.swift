@@ -14,12 +14,12 @@ extension VirtualTime {
   /// - Parameters:
   ///   - start: The monotonic clock's first value. The boot-time clock shows the same until `suspend`, the wall clock a
   ///     fixed day.
-  ///   - tick: How far each reading moves the clock. Zero makes every date exact; a real clock hardly ever shows the
-  ///     same time twice, and a microsecond or less imitates that: what was due "now" a moment ago is in the past.
-  ///   - seed: Decides which one continues where several could: among threads, and among jobs of one priority on a
-  ///     loop's executor [RLK-KERNEL-8]. With a seed, tasks and actors that prefer no executor, and that participants
-  ///     start or resume, also run in this virtual time, all on one thread. Nil: the first in line continues, and such
-  ///     tasks run outside of the virtual time.
+  ///   - tick: How far each reading moves the clock. Zero makes every date exact. A microsecond or less imitates a real
+  ///     clock, which hardly ever shows the same time twice: what was due "now" a moment ago is in the past.
+  ///   - seed: Chooses among the threads that could continue, and among jobs of one priority on a loop's executor
+  ///     [RLK-KERNEL-8]. With a seed, tasks and actors that prefer no executor, and that participants start or resume,
+  ///     also run in this virtual time, all on one thread. Nil: the first in line continues, and such tasks run outside
+  ///     of the virtual time.
   ///   - whenIdle: What to do when all participants wait without a deadline.
   ///   - whenStuck: What to do when no participant makes progress for some real time.
   ///   - body: Synchronous: a loop belongs to a thread.
@@ -77,7 +77,7 @@ extension VirtualTime {
     enter()  // the body may have left
     RunLoop.endCurrent()
     if let tasks {
-      turns.letOthersGoOn()  // the tasks that have slept on that loop
+      turns.letOthersGoOn()  // the end of the loop has resumed the tasks that slept on it
       tasks.stop()
     }
     let left = turns.finish()

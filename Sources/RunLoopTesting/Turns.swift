@@ -6,8 +6,8 @@ internal import Synchronization
 /// The turns of the participants, and the clock.
 ///
 /// At most one participant runs (`holder`). When it blocks it passes the turn on (`driveLocked`): to the next runnable
-/// participant, else to a blocked one whose epoll descriptor has become readable; else it moves the clock to the next
-/// deadline.
+/// participant, else to a blocked one whose epoll descriptor has become readable. If there is neither, it moves the
+/// clock to the next deadline.
 final class Turns: @unchecked Sendable {
   /// Guards everything below except `clock`. No other lock is taken while it is held, and no user code is called.
   let lock = TurnLock()
@@ -34,9 +34,9 @@ final class Turns: @unchecked Sendable {
   /// Counts each step of a participant or of the clock.
   private var progress: UInt64 = 0
   /// The value of `progress` when a standstill was last reported.
-  private var toldProgress: UInt64 = .max
+  private var reportedProgress: UInt64 = .max
 
-  /// A participant that has polled so often without blocking is spinning.
+  /// A participant that has polled so often without blocking sleeps for `spinSleep`.
   private static let looksPerInstant = 64
   private static let spinSleep: UInt64 = 500_000
   /// The clock stops at this value: `UInt64.max` means "never", and is no time.
@@ -122,7 +122,7 @@ final class Turns: @unchecked Sendable {
     return participant
   }
 
-  /// Puts a new participant into the queue, perhaps before its thread exists.
+  /// Adds a new participant, and puts it into the queue, perhaps before its thread exists.
   func join(_ participant: Participant) {
     lock.withLock {
       participants.append(participant)
@@ -166,9 +166,9 @@ final class Turns: @unchecked Sendable {
     if holder == nil, !isDriving, let other = blocked.first { pthread_cond_signal(other.condition) }
   }
 
-  /// glibc calls destructors in up to four rounds, while they set values again. The participant ends in the third
-  /// round. That is after the loop's own destructor, so that the loop still takes turns at its thread's end, and before
-  /// the fourth round, in which ThreadSanitizer gives the thread up.
+  /// glibc calls destructors in up to four rounds, as long as they set values again. The participant ends in the third
+  /// round. That is after the loop's own destructor, in which the loop still takes turns, and before the fourth round,
+  /// in which ThreadSanitizer ends its record of the thread.
   fileprivate func threadEnds(_ value: UnsafeMutableRawPointer) {
     let participant = Unmanaged<Participant>.fromOpaque(value)
     participant.takeUnretainedValue().destructorRounds += 1
@@ -241,7 +241,7 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// Counts a wait that did not block. After too many at one instant, the call sleeps for a short virtual time.
+  /// Counts a wait that did not block. After `looksPerInstant` of them the call sleeps.
   func countLook() {
     guard let participant = current else { return }
     participant.looks += 1
@@ -291,7 +291,7 @@ final class Turns: @unchecked Sendable {
     defer { isDriving = false }
     var hasReported = false
     while holder == nil {
-      if choices != nil, !runnable.isEmpty { _ = wakeReadyWaiters() }  // these are candidates too
+      if choices != nil, !runnable.isEmpty { _ = wakeReadyWaiters() }  // the seed chooses among them too
       if !runnable.isEmpty {
         let next = runnable.remove(at: chooseLocked(among: runnable.count))
         holder = next
@@ -364,8 +364,8 @@ final class Turns: @unchecked Sendable {
 
   /// Reports, once, that no progress was made for the time of `patience`. The caller holds the lock.
   private func standstill(since seen: UInt64) {
-    guard seen == progress, toldProgress != progress, !isOver else { return }
-    toldProgress = progress
+    guard seen == progress, reportedProgress != progress, !isOver else { return }
+    reportedProgress = progress
     let text = "VirtualTime: nothing has gone on for \(patience.duration) of the machine's time.\n\(describeLocked())\n"
     lock.withoutLock { patience.report(text) }
   }

@@ -3,10 +3,9 @@ import RunLoopKit
 
 /// A clock that stands still while a participant runs, and jumps to the next deadline when all participants sleep.
 ///
-/// It drives the same code as in production: the loops of its threads take their clock, their timer descriptors and
-/// their waits from it, while epoll, eventfds and pipes stay real, so that the kernel still decides the order of
-/// readiness. Hours of loop time pass in no real time, and a program whose threads all take part runs the same way
-/// every time:
+/// It drives the same code as in production. The loops of its threads take their clock, their timer descriptors and
+/// their waits from it. epoll, eventfds and pipes stay real, so the kernel still decides the order of readiness. Hours
+/// of loop time pass in no real time, and a program whose threads all take part runs the same way every time:
 ///
 /// ```swift
 /// try await VirtualTime.run { time in
@@ -25,24 +24,24 @@ import RunLoopKit
 /// measure their timeouts by the virtual clock. A participant must wait for another one only in these ways, never for a
 /// lock or a semaphore that the other would have to release (`leave` before such a wait, `enter` after it).
 ///
-/// **Hangs** are reported: when no participant has made progress for ten seconds of real time (`StuckPolicy`), a text
-/// on standard error names the threads, the one that holds the turn, and what each waits for. `description` returns the
+/// **Hangs** are reported when no participant has made progress for ten seconds of real time (`StuckPolicy`). A text on
+/// standard error names the threads, the one that holds the turn, and what each waits for. `description` returns the
 /// same text at any time.
 ///
 /// **The clock** moves only when no participant can run. It then goes to the earliest of the armed timers and the
 /// deadlines of the blocked participants (timers first when they tie, otherwise first come, first served) and serves
 /// that one. If there is none, `IdlePolicy` decides.
 ///
-/// **Spinning.** A loop whose waits find an event again and again without ever blocking would stop the clock for ever:
-/// so after 64 polls at one instant a participant sleeps for half a virtual millisecond.
+/// **Spinning.** A loop whose waits find an event again and again without ever blocking would stop the clock for ever.
+/// So a participant sleeps for half a virtual millisecond after 64 polls at one instant.
 ///
 /// **Several clocks.** The process may have other virtual times, each with its clock and its threads, and loops with
-/// the system's clock: a loop always has the clock of the thread that has made it [RLK-KERNEL-1]. A timer's date is on
+/// the system's clock. A loop always has the clock of the thread that has made it [RLK-KERNEL-1]. A timer's date is on
 /// the clock of the loop that it is added to [RLK-KERNEL-4]. A wait for a thread that has another clock measures its
 /// timeout by the waiting thread's clock.
 ///
-/// **Other threads** may post, wake, write and call `Gate.open` at any time. The clock does not wait for them, so what
-/// they do happens at an arbitrary virtual time, unless nothing else was pending.
+/// **Other threads** may post, wake, write and call `Gate.open` at any time. The clock does not wait for them, so their
+/// calls take effect at an arbitrary virtual time, unless nothing else is pending.
 public final class VirtualTime: Sendable, CustomStringConvertible {
   /// What the virtual time does when all participants are blocked and none of them has a deadline.
   public enum IdlePolicy: Sendable {
@@ -53,8 +52,9 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
     case report(@Sendable () -> Void)
   }
 
-  /// What the virtual time does when a participant waits and none has made progress for a real time: one computes for
-  /// long, or waits in a way that virtual time does not know of, or all wait for something that never comes.
+  /// What the virtual time does when a participant waits and none has made progress for some real time. Then one
+  /// computes for long, or waits in a way that virtual time does not know of, or all wait for an event that never
+  /// comes.
   public enum StuckPolicy: Sendable {
     /// Writes to standard error which thread holds the turn and what each thread waits for, once for each such moment.
     /// Then continues to wait.
@@ -89,12 +89,12 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
   /// - Parameters:
   ///   - start: The monotonic clock's first value. The boot-time clock shows the same until `suspend`, the wall clock a
   ///     fixed day.
-  ///   - tick: How far each reading moves the clock. Zero makes every date exact; a real clock hardly ever shows the
-  ///     same time twice, and a microsecond or less imitates that: what was due "now" a moment ago is in the past.
+  ///   - tick: How far each reading moves the clock. Zero makes every date exact. A microsecond or less imitates a real
+  ///     clock, which hardly ever shows the same time twice: what was due "now" a moment ago is in the past.
   ///   - whenIdle: What to do when all participants wait without a deadline.
   ///   - whenStuck: What to do when no participant makes progress for some real time.
   /// - Precondition: The calling thread has no loop (a loop keeps the clock that it was made with) and takes part in no
-  ///   other virtual time: else the process ends with a message.
+  ///   other virtual time. Otherwise the process ends with a message.
   /// - Thread: Any. - Blocks: No.
   public static func install(
     startingAt start: RunLoop.Instant = VirtualTime.defaultStart,
