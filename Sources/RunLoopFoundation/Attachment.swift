@@ -80,7 +80,7 @@
   }
 
   extension Foundation.RunLoop.Mode {
-    /// CFRunLoop knows the common modes by the address of their name.
+    /// CFRunLoop recognises the common modes by the address of their name.
     fileprivate var name: CFString {
       self == .common
         ? kCFRunLoopCommonModes
@@ -102,7 +102,7 @@
 
     deinit { attachment.forget(descriptor) }
 
-    /// Its order is behind all other observers, so that it sees what those have asked of the loop.
+    /// Its order is behind all other observers, so that the host finds the work that those have given to the loop.
     func makeObserver() -> CFRunLoopObserver {
       var context = CFRunLoopObserverContext()
       context.info = info

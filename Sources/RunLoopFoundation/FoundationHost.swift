@@ -45,8 +45,8 @@
     ///   - loop: The calling thread's. Retained.
     ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
     ///   - foundationMode: While Foundation's loop runs in another mode, it does not serve this loop.
-    ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread or by a callout of either
-    ///     loop, such as `{ CFRunLoopStop(CFRunLoopGetCurrent()) }`; not after `detach()`. Released with the host.
+    ///   - onStop: Called on the loop's thread after another thread, or a callout of either loop, has called `stop()`;
+    ///     not after `detach()`. For example `{ CFRunLoopStop(CFRunLoopGetCurrent()) }`. Released with the host.
     /// - Throws: As `RunLoop.hostDescriptor(in:)`; `.system` if there is no descriptor left.
     @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
     @discardableResult
@@ -128,7 +128,7 @@
     *, unavailable, message: "RunLoopFoundation needs the trait Foundation: .package(…, traits: [\"Foundation\"])"
   )
   public struct FoundationHost {
-    /// Unavailable, as the type is: without it the compiler says of a construction that there is no initializer.
+    /// Unavailable like the type: without it the compiler would only report that there is no initializer.
     @available(
       *, unavailable, message: "RunLoopFoundation needs the trait Foundation: .package(…, traits: [\"Foundation\"])"
     )

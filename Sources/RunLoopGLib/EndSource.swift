@@ -65,7 +65,7 @@
     nonisolated(unsafe) private static let functions: UnsafeMutablePointer<GSourceFuncs> = {
       let functions = UnsafeMutablePointer<GSourceFuncs>.allocate(capacity: 1)
       functions.initialize(to: GSourceFuncs())
-      // True only at the depth of the run's own iteration: a dialogue in a callback of that iteration is deeper.
+      // Keeps the source only at the depth of the run's own iteration: a dialogue in a callback of it is deeper.
       functions.pointee.dispatch = { source, _, _ in
         EndSource.record(source!).pointee.sleepDepth == g_main_depth() - 1 ? 1 : 0
       }

@@ -13,10 +13,10 @@
   /// is no work, both sleep in GLib's poll, and nothing wakes them. The context retains the host until `detach()` or
   /// its own end: the program need not.
   ///
-  /// Nesting: a GLib callback may run the loop. A callout of the loop may iterate the context, such as by a dialogue, a
-  /// popup or a drag of GTK: there GLib serves the loop too, to any depth; an item whose callout is on the stack is not
-  /// called again. A run of the loop in a callback or callout sleeps in GLib, which serves timeouts, descriptors and
-  /// windows meanwhile.
+  /// Nesting: a GLib callback may run the loop. A callout of the loop may iterate the context, for example by a
+  /// dialogue, a popup or a drag of GTK. There GLib serves the loop too, to any depth. An item whose callout is on the
+  /// stack is not called again. A run of the loop in a callback or callout sleeps in GLib, which serves timeouts,
+  /// descriptors and windows meanwhile.
   /// - Thread: The loop's own, which is the one that iterates the context, for all members.
   /// - SeeAlso: `RunLoop.prepareToWait(in:)`; in C, for an `rlc_loop`: `<crunloop/adapters/glib.h>`.
   public final class GLibHost {
@@ -53,8 +53,8 @@
     ///   - context: A `GMainContext *`, which GLib retains; nil: the default context.
     ///   - priority: The priority of the GLib source; 0 is `G_PRIORITY_DEFAULT`. Sources of a lower priority wait while
     ///     the loop has work.
-    ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread, a callback of GLib or a
-    ///     callout of the loop, such as `{ g_main_loop_quit(mainLoop) }`; not after `detach()`. Released with the
+    ///   - onStop: Called on the loop's thread after another thread, a callback of GLib or a callout of the loop has
+    ///     called `stop()`; not after `detach()`. For example `{ g_main_loop_quit(mainLoop) }`. Released with the
     ///     source.
     /// - Throws: As `RunLoop.hostDescriptor(in:)`.
     @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
@@ -208,7 +208,7 @@
   /// Unavailable without the trait `GLib` of the package.
   @available(*, unavailable, message: "RunLoopGLib needs the trait GLib: .package(…, traits: [\"GLib\"])")
   public struct GLibHost {
-    /// Unavailable, as the type is: without it the compiler says of a construction that there is no initializer.
+    /// Unavailable like the type: without it the compiler would only report that there is no initializer.
     @available(*, unavailable, message: "RunLoopGLib needs the trait GLib: .package(…, traits: [\"GLib\"])")
     public init(
       of loop: RunLoop, in mode: RunLoop.Mode = .default, context: OpaquePointer? = nil, priority: Int32 = 0,

@@ -11,7 +11,7 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
   private var isDraining = false
   /// A job has called `drain`, which does nothing there.
   private var hasRefused = false
-  /// The number of runs of the main loop that report jobs which wait too long.
+  /// How many runs of the main loop watch for jobs that wait too long, and so must be woken.
   private var watchCount = 0
   /// The jobs that were queued when `drain` began. Only `drain` uses it.
   private var batch = JobQueue()

@@ -15,14 +15,14 @@ extension RunLoop {
   /// }
   /// ```
   ///
-  /// `install()` makes `RunLoop.main.executor` the main actor's executor [RLK-MAINEXEC-1]: what holds for jobs of that
-  /// executor holds for the main actor's jobs. In particular, if a job of the main actor runs the main loop, no other
-  /// job of the main actor runs there. Each callout of the main loop is isolated to the main actor.
+  /// `install()` makes `RunLoop.main.executor` the main actor's executor [RLK-MAINEXEC-1]. The rules for jobs of that
+  /// executor then apply to the main actor's jobs. In particular, if a job of the main actor runs the main loop, no
+  /// other job of the main actor runs there. Each callout of the main loop is isolated to the main actor.
   ///
   /// `install(hostedBy:)` is for hosts such as GTK, Qt and SDL, which run the main thread: the host calls `drain()`
   /// when it is notified.
   ///
-  /// The toolchain's interface for custom main executors is not public in 6.3, and other versions change it: with
+  /// The toolchain's interface for custom main executors is not public in 6.3, and other versions change it. With
   /// another compiler, or without the package's trait `MainExecutor`, a program can import the module, but the
   /// `install` functions are unavailable.
   public enum MainActorExecutor {}
@@ -78,11 +78,11 @@ extension RunLoop.MainActorExecutor {
 
   /// Makes a host run the main actor's jobs: the host calls `drain()` on the main thread after each notification.
   ///
-  /// - Parameter wake: Notifies the host. Called when the first job since the last `drain()` has come [RLK-MAINEXEC-4]:
-  ///   on the thread that has enqueued the job, with no lock held, also inside of `drain()`. Called again after a
-  ///   `drain()` in which a job has called `drain()` in vain, if jobs wait. `drain()` may have taken the jobs before
-  ///   the call comes. The closure makes the host's loop call `drain()` soon, and must not call it itself. Retained for
-  ///   ever.
+  /// - Parameter wake: Notifies the host. Called when the first job since the last `drain()` is enqueued
+  ///   [RLK-MAINEXEC-4], on the thread that enqueues it, with no lock held, also inside of `drain()`. Called again
+  ///   after a `drain()` in which a job has called `drain()` in vain, if jobs wait. `drain()` may have taken the jobs
+  ///   before the call comes. The closure must make the host's loop call `drain()` soon, and must not call it itself.
+  ///   Retained for ever.
   /// - Throws: As `install()`.
   /// - Thread: The main thread, as for `install()`. - Blocks: No.
   #if !CUSTOM_MAIN_EXECUTORS
@@ -139,7 +139,7 @@ extension RunLoop.MainActorExecutor {
   @available(*, noasync, message: "it blocks its thread: in a task, await what makes the condition true")
   public static func run(until condition: @autoclosure () -> Bool) throws { try drive(until: condition) }
 
-  /// Ends the innermost run of the main loop. Nothing if there is none, or in a hosted process.
+  /// Ends the innermost run of the main loop. Does nothing without a run, and in a hosted process.
   /// - Thread: Any. - Blocks: No.
   public static func stop() {
     if case .loops(let loop) = state.current { loop.stop() }

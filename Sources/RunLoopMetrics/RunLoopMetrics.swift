@@ -16,8 +16,8 @@
   ///   `run_loop_spurious_wakes`, `run_loop_timers_fired`, `run_loop_wakes_saved`, `run_loop_sources_performed`,
   ///   `run_loop_port_callouts`, `run_loop_main_queue_turns`, `run_loop_blocks_performed`
   /// - counters of nanoseconds in runs: `run_loop_busy_nanoseconds`, `run_loop_sleep_nanoseconds`
-  /// - a gauge: `run_loop_busy_ratio`, the fraction of its time in runs, from 0 to 1, during which the loop was not
-  ///   asleep; an export does not set it if the loop has not run since the last export
+  /// - a gauge: `run_loop_busy_ratio`, the fraction of the time in runs during which the loop was not asleep, from 0 to
+  ///   1; an export does not set it if the loop has not run since the last export
   /// - Thread: Any, for all members.
   public final class RunLoopMetrics: Sendable {
     private let loop: RunLoop
@@ -89,7 +89,7 @@
   /// Unavailable without the trait `Metrics` of the package.
   @available(*, unavailable, message: "RunLoopMetrics needs the trait Metrics: .package(…, traits: [\"Metrics\"])")
   public struct RunLoopMetrics {
-    /// Unavailable, as the type is: without it the compiler says of a construction that there is no initializer.
+    /// Unavailable like the type: without it the compiler would only report that there is no initializer.
     @available(*, unavailable, message: "RunLoopMetrics needs the trait Metrics: .package(…, traits: [\"Metrics\"])")
     public init(
       of loop: RunLoop, prefix: String = "run_loop", dimensions: [(String, String)] = [], factory: Any? = nil

@@ -106,8 +106,7 @@
     /// Removes the loop from the event loop. It continues to exist, no longer waits, and can be attached again.
     ///
     /// In a child of fork(2) this removes nothing from the event loop, which shares its descriptors with the parent. A
-    /// child must not return to the event loop, because that would read what is meant for the parent: it must call exec
-    /// or `_exit`.
+    /// child must call exec or `_exit`. It must not return to the event loop, which would read the parent's data.
     /// - Re-entry: Allowed in callouts of the loop, and in handlers and tasks of the event loop.
     public func detach() {
       hosting.leave()
@@ -192,20 +191,20 @@
     private func serve() {
       guard hosting.serve() else { return detach() }
       switch hosting.prepare() {
-      // Not by a task of the event loop: it runs tasks before it serves the events that it has polled.
+      // A task of the event loop would run before the events that the event loop has polled, so the bell is rung.
       case .hasWork: watch?.bell.ring()
       case .mayWait: arm()
       // An outer `serve` is on the stack, and prepares the loop afterwards.
       case .isBusy: break
       case .isOver: detach()
       }
-      tellOfStop()
+      reportStop()
     }
 
     /// Called after the preparation, so that a further stop is not lost.
-    private func tellOfStop() {
+    private func reportStop() {
       guard stopNote.take(), let watch, let onStop else { return }
-      watch.bell.ring()  // the pass that follows finds what `onStop` asks of the loop
+      watch.bell.ring()  // the next pass serves work that `onStop` gives to the loop
       onStop()
     }
 
@@ -238,7 +237,7 @@
   /// Unavailable without the trait `NIO` of the package.
   @available(*, unavailable, message: "RunLoopNIO needs the trait NIO: .package(…, traits: [\"NIO\"])")
   public struct NIOHost {
-    /// Unavailable, as the type is: without it the compiler says of a construction that there is no initializer.
+    /// Unavailable like the type: without it the compiler would only report that there is no initializer.
     @available(*, unavailable, message: "RunLoopNIO needs the trait NIO: .package(…, traits: [\"NIO\"])")
     public init(
       of loop: RunLoop, in mode: RunLoop.Mode = .default, on eventLoop: Any, onStop: (() -> Void)? = nil

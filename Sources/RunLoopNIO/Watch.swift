@@ -50,7 +50,7 @@
     /// - Thread: Any.
     func ring() { eventfd_write(descriptor, 1) }
 
-    /// Duplicates the descriptor for SwiftNIO, which closes its own, maybe before the last ring.
+    /// Duplicates the descriptor for SwiftNIO, which may close its duplicate before the bell rings for the last time.
     func duplicate() throws(RunLoopError) -> Int32 {
       let duplicate = rlc_descriptor_adopt(fcntl(descriptor, F_DUPFD_CLOEXEC, 3))
       guard duplicate >= 0 else { throw .system(-duplicate, call: "fcntl") }

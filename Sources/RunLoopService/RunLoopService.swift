@@ -13,8 +13,8 @@
   ///
   /// The cause of the service's end decides how its thread ends:
   ///
-  /// - A graceful shutdown stops it after due work: the thread first does what is queued, signalled or due in the
-  ///   default mode at that moment (`RunLoop.Thread.Ending.afterDueWork`).
+  /// - A graceful shutdown stops it after due work: the thread first does the work that is queued, signalled or due in
+  ///   the default mode at that moment (`RunLoop.Thread.Ending.afterDueWork`).
   /// - Cancellation stops it now; the group also cancels when a shutdown takes too long.
   /// - `fail(_:)` stops it now.
   ///
@@ -48,8 +48,7 @@
     ///   descriptor.
     /// - Blocks: No thread: it suspends the task. It does not return while a callout runs.
     public func run() async throws {
-      // The start is not cancellable, and there is no thread to stop before it: the causes of an end take effect after
-      // it.
+      // The start cannot be cancelled, and before it there is no thread to stop: all causes of an end wait for it.
       try await thread.start()
       // A separate task, which is not cancelled with this one: the service must not end before its thread.
       let end = Task { [thread] in try await thread.join() }
@@ -85,7 +84,7 @@
   /// Unavailable without the trait `Service` of the package.
   @available(*, unavailable, message: "RunLoopService needs the trait Service: .package(…, traits: [\"Service\"])")
   public struct RunLoopService {
-    /// Unavailable, as the type is: without it the compiler says of a construction that there is no initializer.
+    /// Unavailable like the type: without it the compiler would only report that there is no initializer.
     @available(*, unavailable, message: "RunLoopService needs the trait Service: .package(…, traits: [\"Service\"])")
     public init(
       name: String, stackSize: Int? = nil, setUp: @escaping @Sendable (RunLoop) throws -> Void = { _ in }
