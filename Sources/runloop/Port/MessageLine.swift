@@ -2,7 +2,6 @@ import RunLoopKit
 internal import RunLoopLibc
 
 extension RunLoop.Message {
-  /// The number of bytes in all components.
   var totalBytes: Int {
     components.reduce(0) { sum, component in
       if case .bytes(let bytes) = component { sum + bytes.count } else { sum }

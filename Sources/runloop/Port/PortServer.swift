@@ -16,7 +16,7 @@ enum PortServer {
       onRefusal: { Output.complain("runloop port: a connection was refused: \($0.reason)") },
       replying: { _, message in
         Output.write(message.line + "\n")
-        if Output.hasFailed { loop.stop() }  // nobody would see the next messages
+        if Output.hasFailed { loop.stop() }  // the next messages could not be printed
         if served.add(1, ordering: .relaxed).newValue == count { loop.stop() }
         return message.echo
       })

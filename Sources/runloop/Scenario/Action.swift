@@ -4,7 +4,7 @@ struct Statement: Sendable {
   let action: Action
 }
 
-/// Section 6 of the language. Items by index, threads by name, times in milliseconds.
+/// Section 6 of docs/scenario-language.md. Items by index, threads by name, times in milliseconds.
 enum Action: Sendable {
   case add(item: Int, ModeName, LoopName)
   case remove(item: Int, ModeName, LoopName)

@@ -25,7 +25,7 @@ extension Interpreter {
     case .drop(let item):
       _ = created(item, line)
       items[item].drop()
-    case .signal(let item): (created(item, line) as? RunLoop.Source)?.signal()  // nothing for a source1
+    case .signal(let item): (created(item, line) as? RunLoop.Source)?.signal()  // does nothing for a source1
     case .wake(let loop): resolve(loop, thread, line).wakeUp()
     case .stop(let loop): resolve(loop, thread, line).stop()
     case .addCommon(let mode, let loop): resolve(loop, thread, line).addCommonMode(mode.mode)

@@ -108,7 +108,7 @@ extension Interpreter {
   }
 }
 
-/// The queued block retains it.
+/// Retained only by the queued block: the deinit traces that the block was released.
 private final class BlockTicket: Sendable {
   private let record: ItemRecord
   private let interpreter: Interpreter

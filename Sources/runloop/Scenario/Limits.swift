@@ -4,7 +4,7 @@ enum Limits {
   /// The longest time that the scenario itself waits, in milliseconds: some thirty years. Even scaled and added up,
   /// such times stay far below what a clock can show.
   static let time = 1e12
-  /// For a time that the library gets: it accepts any.
+  /// For a time that the tool passes to the library, which accepts any.
   static let times = -Double.infinity...Double.infinity
   /// For `RLSCALE`, and for all `slow` lines together.
   static let scales = 0.001...1000.0

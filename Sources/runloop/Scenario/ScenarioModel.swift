@@ -5,7 +5,7 @@ struct Scenario: Sendable {
   var settings = Settings()
   var items: [ItemDeclaration] = []
   var rules: [Rule] = []
-  /// The first is the primary one.
+  /// The first is that of the primary thread.
   var sections = [Section(name: "A")]
   var timed: [TimedActions] = []
 
@@ -40,7 +40,7 @@ struct Scenario: Sendable {
   }
 }
 
-/// The declaration of an item, by a line of section 3 of the language.
+/// The declaration of an item, by a line of section 3 of docs/scenario-language.md.
 struct ItemDeclaration: Sendable {
   enum Kind: String, Sendable, CaseIterable {
     case observer, source0, source1, timer, block
@@ -83,7 +83,7 @@ struct ItemDeclaration: Sendable {
 struct ModeName: Sendable {
   let written: String
 
-  /// In C the `-copy` names stand for strings equal to the constants; in Swift they are the constants.
+  /// In C a `-copy` name stands for a string that equals the constant; in Swift it is the constant.
   var mode: RunLoop.Mode {
     switch written {
     case "default": .default
@@ -126,7 +126,6 @@ enum ActivityName {
   }
 }
 
-/// An error in a scenario.
 struct ScenarioError: Error {
   let line: Int
   let text: String

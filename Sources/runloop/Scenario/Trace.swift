@@ -7,7 +7,7 @@ final class Trace: Sendable {
     let text: String
     /// The activity of an observer's line; empty for all other lines.
     var activity: RunLoop.Activity = []
-    /// The order of neighbouring lines of one such group is not specified.
+    /// Neighbouring lines of one group, except `none`, have no specified order.
     var group = Group.none
 
     enum Group: Equatable {
@@ -51,8 +51,8 @@ final class Trace: Sendable {
   }
 }
 
-/// Section 7 of the language: removes from a trace what is allowed but not required, and sorts what has no specified
-/// order.
+/// Section 7 of docs/scenario-language.md: removes lines that are allowed but not required, and sorts lines without a
+/// specified order.
 enum TraceNormalisation {
   /// Replaces G(before-waiting) G(after-waiting) G(before-timers)? G(before-sources)? G(before-waiting) by its first
   /// group, repeatedly. G(x) is a maximal group of neighbouring lines of activity x.

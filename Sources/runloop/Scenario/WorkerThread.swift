@@ -23,7 +23,6 @@ private final class ThreadBody: Sendable {
   }
 }
 
-/// Starts a thread of the system.
 func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
   var handle = pthread_t()
   let status = pthread_create(&handle, nil, runThreadBody, Unmanaged.passRetained(ThreadBody(body)).toOpaque())
