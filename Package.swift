@@ -38,7 +38,7 @@ func product(_ name: String, of package: String, for trait: String) -> Target.De
   .product(name: name, package: package, condition: .when(traits: [trait]))
 }
 
-/// The toolchain's interface of custom main executors is not public, and the project knows it only for these compilers.
+/// The toolchain's interface of custom main executors is not public, and the project uses it only with these compilers.
 /// With another compiler, or without the trait, RunLoopMainExecutor compiles, but its functions are unavailable.
 #if compiler(>=6.3) && compiler(<6.4)
   let mainExecutors: [SwiftSetting] = [.define("CUSTOM_MAIN_EXECUTORS", .when(traits: ["MainExecutor"]))]
@@ -133,7 +133,7 @@ let package = Package(
       name: "RunLoopTesting", dependencies: ["RunLoopKit", "CRunLoopCore", "CRunLoopTesting", "RunLoopLibc"],
       swiftSettings: strictSwift),
     .systemLibrary(name: "CGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
-    // Swift's module of the C library lacks this header.
+    // <sys/eventfd.h>, which Swift's module of the C library lacks.
     .systemLibrary(name: "CEventfd"),
     adapter("Foundation", ["CEventfd"]),
     adapter("GLib", [.target(name: "CGLib", condition: .when(traits: ["GLib"]))]),

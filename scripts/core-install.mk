@@ -44,7 +44,7 @@ core-install-paths:
 			*) echo "$$path: an absolute path, please" >&2; exit 2 ;; esac; \
 	done
 
-# The paths may differ between two calls, so these files are written each time; a new file replaces the old one, which
+# The paths may differ between two calls, so these files are written each time. A new file replaces the old one, which
 # may belong to another user (after `sudo make install`). The .pc file names paths below the prefix by the prefix.
 core-descriptions: core-install-paths
 	@$(call describe,$(CORE_BUILD),crunloop.pc crunloop-config.cmake crunloop-config-version.cmake)

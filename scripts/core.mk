@@ -14,7 +14,7 @@ CORE_VERSION := $(shell sed -n 's/^.define RLC_VERSION_[MP][A-Z]* //p' include/c
 # The number of the interface. A release that removes or changes something in the interface gets a new number.
 CORE_SONAME := libcrunloop.so.0
 CORE_BUILD := build/core
-# Set it empty for a compiler that the project does not test, as a distribution may have.
+# Set it empty for a compiler that the project does not test, such as a distribution's.
 CORE_WERROR ?= -Werror
 CORE_STRICT := -std=c11 -Wall -Wextra -Wpedantic $(CORE_WERROR)
 # CORE_SHOWN: a folder of further system headers, for a compiler that does not search those of the system.
@@ -27,13 +27,13 @@ CORE_SOURCES := $(PART_SOURCES) $(wildcard Sources/CRunLoop/*.c)
 CORE_HEADERS := $(wildcard include/crunloop/*.h Sources/CRunLoop/include/crunloop/*.h)
 ADAPTER_HEADERS := $(wildcard Sources/CRunLoop/include/crunloop/adapters/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h Sources/CRunLoop/internal/*.h include/crunloop_kit/*.h)
-# What the usual pass of a loop runs through is compiled for speed, if CFLAGS ask for that, and all else for size: also what
-# each time makes a system call.
+# The files that the usual pass of a loop runs through: these are compiled for speed, if CFLAGS ask for that. All others
+# are compiled for size, also those whose functions always make a system call.
 CORE_HOT := deadline_heap loop_post loop_run loop_timer port_set_readiness timer_due
-# If the compiler has these options: the padding before functions, loops and targets of jumps would be 2.2 kB of 54.
+# Where the compiler has these options, they save the padding before functions, loops and jump targets: 2.2 kB of 54.
 CORE_PACKED := -fno-align-functions -fno-align-loops -fno-align-jumps
 CORE_DENSE := $(shell $(CC) -Werror $(CORE_PACKED) -x c -c /dev/null -o /dev/null 2>/dev/null && echo $(CORE_PACKED))
-# If the compiler has this option: it saves 0.7 kB against -Os.
+# Where the compiler has -Oz, it saves 0.7 kB against -Os.
 CORE_SMALL := $(shell $(CC) -Oz -x c -c /dev/null -o /dev/null 2>/dev/null && echo -Oz || echo -Os)
 CORE_OBJECTS := $(CORE_SOURCES:Sources/%.c=$(CORE_BUILD)/%.o)
 

@@ -16,7 +16,7 @@ HOST_LIMIT = 90
 
 
 class Adapters:
-    """A copy of the core and of the adapters, into which this puts a fault, and from which it takes it again."""
+    """A copy of the core and of the adapters. It has one fault at a time."""
 
     FOLDERS = ["include", "Sources/CRunLoopCore", "Sources/CRunLoop", "Tests/CRunLoopCoreTests", "Tests/AdapterTests", "Tests/LibraryTests",
                "Tests/CTestSupport", "scripts", "packaging"]
@@ -43,14 +43,14 @@ class Adapters:
         return None if status == 0 else self.telling_line(said)
 
     def hosts_of(self, path):
-        """Returns the hosts whose programs include a header: one for its own header, all for a header that each of them includes."""
+        """Returns the hosts whose programs include a header."""
         name = os.path.basename(path)[:-2]
         if name in ("hosted", "on_stack"):
             return HOSTS
         return OWN.get(name, [name] if name in HOSTS else [])
 
     def judge(self, fault):
-        """(verdict, test, what it says)."""
+        """Returns (verdict, test, its report)."""
         try:
             fault.put(self.tree, self.tree)
             for host in self.hosts_of(fault.files[0]):

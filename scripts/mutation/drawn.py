@@ -108,8 +108,8 @@ def is_drawn(old, new):
 
 
 def is_order_for_equality(old, new):
-    """Whether `==` or `!=` has become `<=`, `>`, ...: of numbers that have a least or a greatest value that is the same. As other
-    generators do, equality is drawn as inequality only."""
+    """Returns whether the fault turns `==` or `!=` into `<`, `<=`, `>` or `>=`. That changes nothing for the least or the greatest
+    number of a type, so these faults are not drawn."""
     left, right = (re.findall(r" ([=!<>]=?) ", text) for text in (old, new))
     changed = [pair for pair in zip(left, right) if pair[0] != pair[1]]
     return len(left) == len(right) and len(changed) == 1 and changed[0][0] in ("==", "!=") and changed[0][1] in ("<", "<=", ">", ">=")

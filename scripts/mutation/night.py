@@ -18,7 +18,7 @@ from score import AdapterScore, CoreScore, KitScore, judge_all
 NIGHTS = os.path.join(ROOT, "Tests/nights.txt")
 WRITTEN_OFF = os.path.join(FAULTS, "written-off.txt")
 GOAL = 0.9
-# The pool is red if a target that reaches the goal would have so low a score only with this chance.
+# The pool is red if a target that reaches the goal would score this low with less than this chance.
 CHANCE = 0.05
 EACH = {".c": 10, ".h": 10, ".swift": 5}
 TRIES = 6

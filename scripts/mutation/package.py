@@ -19,9 +19,9 @@ from verdict import verdict
 # TIMES its usual time. --draw and --judge do not time the tests: they end each one after SWIFT_LIMIT.
 SWIFT_LIMIT = 60
 LEAST, TIMES = 20, 10
-# So many tests more than processors run side by side: with many faults they only wait for events that never come.
+# This many more tests than processors run side by side, because many faults make a test wait for an event that never comes.
 WAITING = 6
-# Half of the usual time.
+# lld takes half of the time of the usual linker.
 LINKER = ["-use-ld=lld", "-Xlinker", "--threads=1"]
 # The programs that the tests start.
 STARTED = ["runloop", "port-peer", "hostile-peers", "failing-calls", "error-texts", "main-executor", "main-ends"]

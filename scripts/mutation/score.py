@@ -26,7 +26,7 @@ class CoreScore:
         self.places, self.cores = places, Cores()
 
     def judge(self, fault):
-        """(verdict, test, what it says)."""
+        """Returns (verdict, test, its report)."""
         near = [test for test in self.places.of(fault.files[0]) if re.match(r"scheduled:|.*_test$", test)]
         mirror = os.path.basename(fault.files[0])[:-2] + "_test"
         tests = self.cores.first.test_names()
