@@ -45,6 +45,7 @@ final class ChildProcess: @unchecked Sendable {
   private static func receiver(for processID: Int32) throws(RunLoopError) -> SignalReceiver {
     guard processID > 0 else { throw .system(EINVAL, subject(processID, EINVAL)) }
     let receiver = try SignalReceiver(SignalSet([.child]), order: 0)
+    receiver.join()
     // The process's SIGCHLD may have come before, so the first pass checks.
     receiver.poke()
     var info = siginfo_t()

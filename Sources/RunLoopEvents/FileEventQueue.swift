@@ -8,7 +8,7 @@ final class FileEventQueue: @unchecked Sendable {
   let mask: UInt32
   /// Readable while there is an event, so that the loops of the watch's modes wake.
   let port: EventPort
-  /// Nil before the watch is initialised, and after it was destroyed. The watch's `init` sets it without the lock.
+  /// Nil before the watch is initialised, and after it was destroyed.
   weak var watch: RunLoop.FileWatch?
   /// The target's number in the inotify instance; -1 once the target is gone.
   var target: Int32 = -1

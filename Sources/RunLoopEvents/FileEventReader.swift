@@ -134,6 +134,9 @@ final class FileEventReader: @unchecked Sendable {
 
   // MARK: Events
 
+  /// Called when a watch was initialised. Other loops may read events for its queue since `insert`.
+  func assign(_ watch: RunLoop.FileWatch, to queue: FileEventQueue) { locked { queue.watch = watch } }
+
   /// Called when a watch has entered a mode. If it has events, it is served there.
   func hasJoined(_ queue: FileEventQueue) {
     locked { if !queue.isEmpty { hold(queue.watch)?.forEachMode { enter(queue, in: $0) } } }

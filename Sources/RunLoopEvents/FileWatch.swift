@@ -70,7 +70,7 @@ extension RunLoop {
       queue = try FileEventQueue(path, mask: mask)
       reader = try FileEventReaders.current.insert(queue, for: (loop ?? onlyLoop)?.serial ?? ThreadRecord.loopSerial)
       try super.init(queue.port.owned, limit: limit, order: order, onlyLoop: onlyLoop, reader: reader.shared)
-      queue.watch = self
+      reader.assign(self, to: queue)
     }
 
     deinit { leaveReader() }

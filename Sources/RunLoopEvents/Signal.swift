@@ -87,5 +87,6 @@ extension RunLoop.Signal {
   public static func block(_ signals: Set<RunLoop.Signal>) throws {
     let signals = try SignalSet(signals)
     try RunLoopError.check(rlc_signals_block(signals.bits, nil), "pthread_sigmask", signals.refusal)
+    ThreadRecord.existing?.claimedSignals &= ~signals.bits
   }
 }

@@ -11,7 +11,8 @@ final class SignalReceiver: @unchecked Sendable {
   let port: EventPort
   let order: Int
   private let hub: SignalHub
-  /// Nil for a child source, which only needs to know whether the signal has come.
+  /// Nil for a child source, which only needs to know whether the signal has come. Set before `join`, because other
+  /// loops read it after that.
   weak var source: RunLoop.SignalSource?
 
   /// Guarded by the hub's lock, like all below.
@@ -28,15 +29,18 @@ final class SignalReceiver: @unchecked Sendable {
     let info: RunLoop.SignalInfo
   }
 
-  /// Blocks the signals in the calling thread, where they stay blocked while there is a receiver.
+  /// Blocks the signals in the calling thread, where they stay blocked while there is a receiver. The receiver gets
+  /// signals after `join`.
   init(_ signals: SignalSet, order: Int) throws(RunLoopError) {
     self.signals = signals
     self.order = order
     hub = SignalHub.current
     port = try EventPort(inner: RunLoopError.checkCore(rlc_signal_fd_create(signals.bits), signals.refusal))
     try hub.claim(signals)  // last, so that a failure leaves the mask unchanged
-    hub.add(self)
   }
+
+  /// From now on every signal that the process reads is passed to the receiver, too.
+  func join() { hub.add(self) }
 
   /// Called when the source is invalid or destroyed: drops its signals. Further calls have no effect.
   func detach() { hub.remove(self) }

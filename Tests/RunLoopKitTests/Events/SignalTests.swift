@@ -168,6 +168,12 @@ final class SignalTests: XCTestCase {
       third = nil  // gone without being invalidated
       check.that(Self.isBlocked(.user1))
       check.that(!Self.isBlocked(.hangup))
+      // So does what the program blocks after a source has done so.
+      let fourth = try RunLoop.SignalSource(.user2, .hangup) { _, _ in }
+      try RunLoop.Signal.block(.user2)
+      fourth.invalidate()
+      check.that(Self.isBlocked(.user2))
+      check.that(!Self.isBlocked(.hangup))
     }
   }
 
