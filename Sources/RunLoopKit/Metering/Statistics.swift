@@ -25,7 +25,8 @@ extension RunLoop {
     public var mainQueueTurns: Int { self[.mainQueueTurns] }
     /// Blocks called.
     public var blocksPerformed: Int { self[.blocksPerformed] }
-    /// The time in runs, sleeps included. A run that has not returned counts until now.
+    /// The time in runs, sleeps included, from the first pass of an outermost run on. A run that has not returned
+    /// counts until now.
     public var runTime: Duration { .nanoseconds(self[.runTime]) }
     /// The time asleep in runs.
     public var sleepTime: Duration { .nanoseconds(self[.sleepTime]) }
