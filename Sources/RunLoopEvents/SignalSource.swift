@@ -22,7 +22,8 @@ extension RunLoop {
   /// no other. If a source has blocked a signal in a thread, and the last source for that signal is invalidated or
   /// destroyed in the same thread, the signal is unblocked there. If it is pending then, it is discarded, because it
   /// was meant for a source [RLK-SIGNAL-7, RLK-SIGNAL-11]. Sources never change the masks of other threads, and never
-  /// unblock signals that the program has blocked, before or since [RLK-SIGNAL-8]. They never change handlers and dispositions.
+  /// unblock signals that the program has blocked, before or since [RLK-SIGNAL-8]. They never change handlers and
+  /// dispositions.
   ///
   /// **Several sources.** Each source for a signal gets each signal, in whatever loops and modes the sources are
   /// [RLK-SIGNAL-4, RLK-SIGNAL-5]. A loop makes one callout a pass. Signals come in the order in which the process has
