@@ -134,6 +134,20 @@ static void test_RLC_KERNEL_3_no_descriptor_takes_the_number_of_a_standard_one(v
     in_child(make_descriptors_of_messages);
 }
 
+/** Closes the standard descriptors. Their numbers are the only ones left then: a descriptor there cannot be moved. */
+static void leave_only_standard_numbers(int some_fd) {
+    int last = fcntl(some_fd, F_DUPFD, FIRST);
+    (void)close(last);
+    for (int fd = 0; fd < last; fd++) {
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)dup2(some_fd, fd);
+    }
+    close_standard_ones();
+    (void)close(100);
+    struct rlimit limit = {.rlim_cur = (rlim_t)last, .rlim_max = (rlim_t)last};
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+}
+
 /** A packet's descriptor that cannot be moved is closed, and the packet's descriptors count as lost. */
 static void receive_without_a_number(void) {
     int ends[2], counter = eventfd(0, 0);
@@ -142,16 +156,7 @@ static void receive_without_a_number(void) {
     CHECK_EQUAL(rlc_message_socket_pair(ends), 0);
     CHECK_EQUAL(rlc_message_socket_send(ends[0], &part, 1, &counter, 1), 0);
     (void)close(counter);
-    int last = fcntl(ends[1], F_DUPFD, 0);
-    (void)close(last);
-    for (int fd = 0; fd < last; fd++) { /* no hole but the standard ones */
-        if (fcntl(fd, F_GETFD) < 0)
-            (void)dup2(ends[1], fd);
-    }
-    close_standard_ones();
-    (void)close(100);
-    struct rlimit limit = {.rlim_cur = (rlim_t)last, .rlim_max = (rlim_t)last};
-    REQUIRE(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    leave_only_standard_numbers(ends[1]);
     rlc_received received;
     REQUIRE(rlc_message_socket_receive(ends[1], &byte, 1, &received) == 1);
     REQUIRE(received.count == 0 && received.has_lost);
@@ -159,6 +164,24 @@ static void receive_without_a_number(void) {
 
 static void test_RLC_KERNEL_3_a_received_one_that_cannot_be_moved_is_lost(void) {
     in_child(receive_without_a_number);
+}
+
+/** One end gets a number above the standard ones, the other cannot be moved there: both are closed. */
+static void make_a_pair_without_a_number(void) {
+    int some = eventfd(0, 0), free_number = dup(some), ends[2];
+    leave_only_standard_numbers(some);
+    (void)close(free_number);
+    int taken = dup2(some, 1) + dup2(some, 2); /* so 0 and free_number are left */
+    int status = rlc_message_socket_pair(ends);
+    bool is_closed = fcntl(0, F_GETFD) < 0 && fcntl(free_number, F_GETFD) < 0;
+    (void)close(1);
+    (void)close(2);
+    REQUIRE(taken == 3 && status == -EMFILE);
+    REQUIRE(is_closed);
+}
+
+static void test_RLC_KERNEL_3_a_pair_with_an_end_that_cannot_be_moved_leaves_nothing_open(void) {
+    in_child(make_a_pair_without_a_number);
 }
 
 /* ---- writing ---- */
@@ -215,6 +238,7 @@ static void test_RLC_KERNEL_4_a_write_sends_no_signal(void) {
 int main(void) {
     RUN(test_RLC_KERNEL_3_no_descriptor_takes_the_number_of_a_standard_one);
     RUN(test_RLC_KERNEL_3_a_received_one_that_cannot_be_moved_is_lost);
+    RUN(test_RLC_KERNEL_3_a_pair_with_an_end_that_cannot_be_moved_leaves_nothing_open);
     RUN(test_RLC_KERNEL_4_a_write_sends_no_signal);
     return 0;
 }

@@ -51,8 +51,10 @@ int rlc_message_socket_pair(int ret_ends[2]) {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
         return rlc_failed("socketpair");
     int status = adopt_pair(ends);
-    if (status < 0)
+    if (status < 0) {
+        close_pair(ends);
         return rlc_failed_with("fcntl", status);
+    }
     /* Both ends ask for credentials: the kernel then notes the sender of each packet from the first one on. */
     status = rlc_message_socket_pass_credentials(ends[0]);
     if (status == 0)
