@@ -7,8 +7,8 @@
 #include <errno.h>
 
 /*
- * While this thread queues work for itself, it may leave out polls of the kernel, but not for long. In this time it
- * does not check for a timer that is further away than FAR_NS. So if posts suddenly take longer, that timer may be late
+ * While work is queued, the loop may leave out polls of the kernel, but not for long. Until the next poll it ignores
+ * timers that were further away than FAR_NS at the last one. So if posts suddenly take longer, such a timer may be late
  * by BLIND_SKIPS_MAX - 1 posts.
  */
 enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000, FAR_NS = 100 * 1000 * 1000 };
@@ -16,7 +16,7 @@ enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000, FAR_NS = 100 * 1000 * 
 /* If each post takes less than this, BLIND_SKIPS_MAX posts together take less than SKIPPING_NS_MAX. */
 enum { BRISK_NS = SKIPPING_NS_MAX / BLIND_SKIPS_MAX };
 
-/* For timers that tolerate less the loop sets the timerfd, which the kernel does not delay. */
+/* For a timer that tolerates less than this, the loop sets the timerfd, which the kernel does not delay. */
 enum { TOLERANT_NS = 100 * 1000 };
 
 /* The loop searches at most so many events for the timerfd's; if there are more, it reads the clock instead. */
@@ -24,7 +24,7 @@ enum { FEW_EVENTS = RLC_BATCH_MIN - 1 };
 
 /* ---- polls of the kernel; the code calls them looks ---- */
 
-/** True if no timer is due while polls are left out, which is at most SKIPPING_NS_MAX after the last poll. */
+/** True if no timer becomes due while polls are left out: FAR_NS is much longer than SKIPPING_NS_MAX. */
 static inline bool is_far_from_timers(const rlc_loop *loop) {
     return loop->timers_at_ns > loop->looked_ns + FAR_NS;
 }
@@ -38,7 +38,7 @@ __attribute__((noinline)) static bool is_really_far_from_timers(rlc_loop *loop) 
 
 /**
  * Returns how many polls may be left out before the clock is read again. They are few at first, so that the loop
- * notices long callouts; they are many at once if the posts before the last poll were short.
+ * notices long callouts; they are BLIND_SKIPS_MAX from the beginning if the posts before the last poll were short.
  */
 static uint32_t next_skips(rlc_loop *loop) {
     if (!is_really_far_from_timers(loop) || (loop->skipped_looks == 0 && !loop->is_brisk))
@@ -72,7 +72,7 @@ static inline bool may_skip_look(rlc_loop *loop) {
     return true;
 }
 
-/** Returns how long before a timer's latest moment the timeout must end the wait. */
+/** Returns by how much the timeout must precede a timer's latest moment: the kernel may end a wait that late. */
 static uint64_t margin(rlc_loop *loop) {
     if (loop->slack_ns == 0)
         loop->slack_ns = rlc_time_add(rlc_kernel_wait_slack(loop->kernel), 1);
@@ -80,9 +80,9 @@ static uint64_t margin(rlc_loop *loop) {
 }
 
 /**
- * Lets the timeout of the wait wake the loop for its timers, if they tolerate more than the slack of a wait. That saves
- * the call that sets the timerfd; but then each further wait needs the timeout. So the loop does it once for a date: if
- * other events come first, it sets the timerfd.
+ * Lets the timeout of the wait wake the loop for the next timer, if that tolerates TOLERANT_NS and twice the slack of a
+ * wait. That saves the call that sets the timerfd; but then each further wait needs the timeout. So the loop does it
+ * once for a date: if other events end that wait first, it sets the timerfd.
  */
 static bool limits_wait(rlc_loop *loop, uint64_t wake_at_ns, uint64_t *deadline_ns) {
     if (wake_at_ns == loop->limited_by_ns || wake_at_ns >= loop->told_at_ns)
@@ -131,7 +131,7 @@ static inline int get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
     if (rlc_has_posts(&loop->posts))
         return 0;
     if (deadline_ns != NULL && rlc_loop_is_stopped(loop))
-        return 0; /* only a run: the stop of an outer run does not end a host's sleep */
+        return 0; /* a host has no deadline: its sleep does not end by the stop of an outer run */
     if (rlc_loop_has_untold_timer(loop))
         return tell_kernel(loop, deadline_ns);
     return loop->has_moved_timers ? rlc_loop_spare_wake(loop) : 1;
@@ -188,7 +188,7 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
 
 /**
  * True if the poll shows that no timer is due: it has fetched events without the timerfd's, and the timerfd is set for
- * the first timer. The loop searches the events only if they are few. Then the batch had room for all of them.
+ * the first timer. The loop searches the events only if they are so few that the batch had room for the timerfd's.
  */
 static inline bool is_told_of_timers(const rlc_loop *loop, bool holds_batch) {
     const rlc_port_set *set = loop->set;

@@ -9,8 +9,8 @@ internal import Synchronization
 /// It exists as long as one side has a right to a port of the other. An open connection must be read: otherwise this
 /// process would never notice the peer's end. The loops of the ports to which the peer has a right read it, and so do
 /// the loops of the port that it was made for (`origin`). When the origin has ended and the peer has no right left, the
-/// I/O thread reads it. A connection that this process has opened is read only while something can arrive on it, or the
-/// program observes its end.
+/// I/O thread reads it. Only a connection that this process has opened may stay unread: while nothing can arrive on it,
+/// and the program does not observe its end.
 ///
 /// `sending` is held while the rights of a frame get numbers and the frame is sent, but not while a thread waits for
 /// room. `receiving` is held while a packet is read and its message is queued. Neither is held while user code runs.
@@ -19,7 +19,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// Owns the descriptor, which callers hold while they use it.
   let socket: OwnedDescriptor
   let terms: PortTerms
-  /// This process has opened the connection, or got it by an introduction as the right's receiver.
+  /// This process has opened the connection, or has the receiver's end of an introduction.
   let isInitiator: Bool
   let isIntroduced: Bool
   /// The process at the other end when the connection was created; nil if it is not known yet.
@@ -44,8 +44,8 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// By how much the last packet has exceeded the budget of a turn. Each turn that the connection skips subtracts one
   /// budget.
   @exclusivity(unchecked) var debt = 0
-  /// The account that is charged for what the peer sends. Until the policy has judged the peer, it is the account of
-  /// the peer that has introduced it.
+  /// The account that is charged for what the peer sends. Until the policy has judged a peer that was introduced, that
+  /// of the peer which has introduced it.
   @exclusivity(unchecked) var account: PeerAccount
   /// The charge for this connection, which the account counts as a connection or an introduction.
   @exclusivity(unchecked) var slot: PeerAccount.Charge?
@@ -86,7 +86,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     welcomed = peer
     imports = Imports(keeps: !isInitiator)
     socket = OwnedDescriptor(fileDescriptor)
-    if isIntroduced {  // PacketBuffer has added it to the list already, but cannot report a failure
+    if isIntroduced {  // PacketBuffer may have failed to list it, and cannot report that
       try RunLoopError.checkCore(Unshared.section { Unshared.add(fileDescriptor) })
     }
     try super.init(socket, kind: .connection, order: 0, onlyLoop: nil)
@@ -247,7 +247,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// Ends the connection if neither side has a right to a port of the other.
   func closeIfUnused() {
     guard !isOver, sending.withLock({ exports.isEmpty }) else { return }
-    // No message can bring kept rights again, and keeping them would keep the connection open.
+    // The peer, which has no right left, cannot send a kept right again. Kept rights would keep the connection open.
     let idle = importing.withLock { imports.keeps ? imports.keepNone() : [] }
     guard idle.isEmpty else { return }  // the deinit of the last of them calls this again
     guard importing.withLock({ imports.isEmpty }) else { return }

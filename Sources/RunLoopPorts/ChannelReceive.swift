@@ -18,8 +18,7 @@ extension Channel: EventService {
 extension Channel {
   /// Reads one packet. Returns true if a port was called. - Thread: The loop's own.
   private func receive(in mode: ModePointer) -> Bool {
-    // Not `withLock`, since this runs for each message: the compiler (6.3) does not inline that of another module
-    // everywhere.
+    // Not `withLock`, which the compiler (6.3) does not always inline from another module: this runs for each message.
     sending.lock()
     let hasUnsent = !unsentFrames.isEmpty
     sending.unlock()
@@ -132,8 +131,8 @@ extension Channel {
     }
   }
 
-  /// Ends the connection for an error that is not the peer's fault. On the side that opened it, sends throw the error;
-  /// on the port's side a refusal is reported.
+  /// Ends the connection for an error that is not the peer's fault. If this side has opened it, later sends throw the
+  /// error; otherwise this side reports a refusal.
   private func failedArrival(_ error: RunLoopError) -> Arrival {
     isInitiator ? .end(error) : .violation(error.description)
   }

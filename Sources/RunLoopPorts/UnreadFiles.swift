@@ -9,7 +9,7 @@ struct UnreadFiles {
   /// The bytes of files that are being made.
   private var reserved = 0
 
-  /// The least of the socket's memory that an unread packet takes.
+  /// An unread packet takes at least so many bytes of the socket's memory.
   private static let leastOfPacket = 512
 
   /// Reserves a file's bytes. False if that would exceed the limit. A single file may have any size if nothing else is

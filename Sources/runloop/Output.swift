@@ -60,7 +60,7 @@ enum Output {
 enum ControlBytes {
   static func isControl(_ scalar: UnicodeScalar) -> Bool { scalar.properties.generalCategory == .control }
 
-  /// Returns the text with the numbers of all control characters, except newlines and tabs, in their place.
+  /// Returns the text with each control character, except newlines and tabs, replaced by its number.
   static func shown(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: { isControl($0) }) else { return text }
     var shown = ""

@@ -32,7 +32,7 @@
  *   - A C++ exception, another unwinding or longjmp(3) may leave a callout, and the runs up to the code that catches
  *     it. These have then ended, as if the callout had returned, and what they had not called yet waits for the next
  *     run [RLK-LEFT-1, RLK-LEFT-4, RLK-LEFT-6]. The loop notices this when its next run or the next call of its host
- *     begins. What the left frames held leaks: a block, with its context.
+ *     begins. Whatever the skipped frames held is leaked: a block, with its context.
  *   - Structures begin with their `size`, which the caller sets to sizeof. Later versions append members; in a member,
  *     0 stands for the behaviour of the versions without it. A library ignores members that it does not know [RLK-C-4].
  *     `reserved` is 0, else the call fails with -EINVAL.

@@ -8,8 +8,8 @@
 
 /*
  * The queue is a stack; the consumer takes all of it and reverses it. Since only whole stacks are taken, a node that
- * returns at the same address (ABA) is harmless. The word has no atomic type, because C++ includes the header; so the
- * code uses the compiler's builtins.
+ * returns at the same address (ABA) is harmless. `head` has no atomic type, because C++ code may include post_queue.h;
+ * so the functions use the compiler's builtins.
  */
 
 #define RLC_QUEUE_CLOSED ((uintptr_t)1)
@@ -41,7 +41,7 @@ static inline rlc_post_node *rlc_oldest_post_first(rlc_post_node *node) {
     return reversed;
 }
 
-/** Takes all posts. There must be some: the exchange would open a closed queue. */
+/** Takes all posts. Call it only if there are some: the exchange would open a queue that is closed, and so empty. */
 static inline rlc_post_node *rlc_take_posts(rlc_post_queue *queue) {
     return rlc_oldest_post_first((rlc_post_node *)__atomic_exchange_n(&queue->head, 0, __ATOMIC_SEQ_CST));
 }

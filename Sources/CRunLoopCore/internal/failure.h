@@ -6,7 +6,7 @@
 #include <crunloop/kernel.h>
 #include <errno.h>
 
-/** The name of all functions of malloc(3), and of a table's own allocator. */
+/** Stands for each function of malloc(3), and for a kernel table's own allocator. */
 #define RLC_MALLOC "malloc"
 
 /**

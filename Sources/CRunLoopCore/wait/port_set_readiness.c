@@ -67,7 +67,7 @@ static uint64_t limit_wait(rlc_port_set *set, uint64_t deadline_ns) {
     atomic_store(&set->has_chores, true);
     if (set->hidden == RLC_HIDDEN_SEEN) {
         if (deadline_ns != 0)
-            set->hidden = RLC_HIDDEN; /* a callout after the sleep may take an error */
+            set->hidden = RLC_HIDDEN; /* polls them again after the sleep, since a callout may take an error */
         return deadline_ns;
     }
     set->hidden = RLC_HIDDEN_SEEN;
@@ -159,7 +159,7 @@ static uint32_t examine_counter(rlc_port_set *set, rlc_port *port) {
 
 /* ---- what to report: readiness ---- */
 
-/** Translates those events that the port is interested in, and every end. */
+/** Translates the events that the port is interested in, and every hang-up and error. */
 static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
     uint32_t ready = 0;
     if ((events & (EPOLLIN | EPOLLRDHUP)) != 0)
@@ -228,7 +228,7 @@ static void suspend(rlc_port_set *set, rlc_port *port) {
 }
 
 static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
-    rlc_port_assign(port, RLC_PORT_RENEWED, false); /* its next event is fetched after the renewal */
+    rlc_port_assign(port, RLC_PORT_RENEWED, false); /* after this event, its next is newer than the renewal */
     uint32_t ready = is_believed ? rlc_port_plain_ready(port, events) : 0;
     if ((events & RLC_EVENT_OF_EDGE) != 0)
         ready = examine_edge(set, port, events & ~RLC_EVENT_OF_EDGE);
@@ -242,7 +242,7 @@ static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t ev
 /* ---- taking: under the lock, on the owner's thread ---- */
 
 void rlc_port_set_drop_strays(rlc_port_set *set) {
-    /* If registrations have changed since the wait, the event may only be stale. epoll reports a true stray again. */
+    /* If registrations have changed since the wait, an event may be stale without a stray. epoll repeats a stray's. */
     if (atomic_load(&set->changes) != set->changes_at_wait)
         return;
     for (uint32_t i = set->cursor; i < set->fetched; i++) {
@@ -279,7 +279,7 @@ static rlc_port *next_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
 
 /**
  * Returns the next one of the members that share the event's number, the oldest first; NULL after the last one. The
- * event stays in the batch until then. From the second member on, the set verifies the event for each.
+ * event stays in the batch until then. Unless the caller trusts the batch, later calls verify the event for each.
  */
 __attribute__((noinline)) static rlc_port *next_sharer(
     rlc_port_set *set, rlc_port *owner, uint32_t events, bool is_believed, uint32_t *ret_ready) {
@@ -361,7 +361,7 @@ rlc_port *rlc_port_set_take_port(rlc_port_set *set, bool is_trusted, uint32_t *r
         set->has_news = false;
         port = fetch(set, 0) > 0 ? next_fetched(set, is_trusted, ret_ready) : NULL;
     }
-    return port != NULL ? port : next_unwatched(set, ret_ready); /* found while the events were examined */
+    return port != NULL ? port : next_unwatched(set, ret_ready); /* examining the events may have found one */
 }
 
 static rlc_port_event event_of(const rlc_port *port, uint32_t ready, rlc_port_fate fate) {

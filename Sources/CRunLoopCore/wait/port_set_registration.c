@@ -111,7 +111,7 @@ static int copy_registrations(rlc_port_set *set, int epoll_fd) {
         rlc_port_note_repetition(port);
         int status = try_control(set, epoll_fd, EPOLL_CTL_ADD, port);
         if (status == -EBADF || status == -EPERM || status == -EINVAL) {
-            /* The number was closed, too: only the old instance could report it. EINVAL: the new instance has it. */
+            /* The number was closed; only the old instance could report its file. EINVAL: it is the new instance's. */
             rlc_port_set_lose(set, port->fd);
         } else if (status < 0) {
             return status;
@@ -179,7 +179,7 @@ static int revive(rlc_port_set *set) {
 /** Tells whether epoll_ctl(2) has failed for `fd` because other code has closed the set's epoll descriptor. */
 static bool is_lost(const rlc_port_set *set, int fd, int status) {
     if (status == -EINVAL)
-        return fd != set->epoll_fd; /* the number refers to another kind of file */
+        return fd != set->epoll_fd; /* the number of the set refers to another kind of file */
     return status == -EBADF && set->kernel->status_flags(set->kernel->context, set->epoll_fd) < 0;
 }
 
@@ -276,7 +276,7 @@ bool rlc_kit_revive_if_lost(rlc_port_set *set) {
     return atomic_load(&set->rebuilds) != rebuilds;
 }
 
-/* epoll refuses to add a number that is registered. If it takes a hint's, the number refers to another file. */
+/* epoll refuses to add what is registered. If it adds the hint's number, that refers to another file by now. */
 bool rlc_port_set_has_lost_hint(rlc_port_set *set, rlc_port *hint) {
     if (control_number(set, EPOLL_CTL_ADD, hint->fd) < 0)
         return false;
@@ -350,7 +350,7 @@ void rlc_port_set_renew(rlc_port_set *set, rlc_port *port) {
         return; /* an orphan: rlc_port_set_take reports it */
     int status = rlc_port_set_update(set, owner);
     if (status >= 0 || status == -EBADF || status == -ECHILD)
-        return; /* EBADF: they are orphans by now */
+        return; /* EBADF: the number's members are orphans by now */
     rlc_port_set_drop(set, owner);
     for (port = owner; port != NULL; port = rlc_port_older_sharer(port))
         rlc_port_set_note_unwatched(set, port);

@@ -130,7 +130,7 @@ int rlc_memory_file_map(int fd, uint64_t size, const void **ret_bytes) {
         return rlc_failed("fstat");
     if (status.st_size < 0 || (uint64_t)status.st_size != size || size == 0)
         return rlc_refused(-ERANGE);
-    /* The kernel takes huge pages from a pool at the first access, which raises SIGBUS if the pool is empty. */
+    /* Refuses files of huge pages: the first access raises SIGBUS if the pool of such pages is empty. */
     struct statfs system;
     if (fstatfs(fd, &system) < 0)
         return rlc_failed("fstatfs");

@@ -71,11 +71,11 @@ static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_ow
         return errno == ENOENT ? 0 : rlc_failed("fstatat");
     if (!rlc_is_same_file(&opened, &named))
         return 0;
-    if (!S_ISREG(opened.st_mode) || opened.st_nlink > 1) /* the size and the mode would be those of another name too */
+    if (!S_ISREG(opened.st_mode) || opened.st_nlink > 1) /* other links would get the size and the mode, too */
         return rlc_refused(-EMLINK);
     *ret_had_owner = opened.st_size >= LOCK_OF_AN_OWNER;
     if ((opened.st_mode & 07777) != KEPT)
-        (void)fchmod(fd, KEPT); /* a file system without this bit has no such cleaner */
+        (void)fchmod(fd, KEPT); /* if the file system lacks the sticky bit, no cleaner looks for it */
     return 1;
 }
 
@@ -89,7 +89,7 @@ static int open_lock(int folder, const char *lock_name, int *ret_fd, bool *ret_h
             *ret_fd = fd;
             return 0;
         }
-        /* Without the lock the owner is unknown, so the file stays. Its mode must let later claims open it. */
+        /* Another process may own the file, so it stays, with a mode that lets later claims open it. */
         if (status < 0 && status != -EADDRINUSE && status != -EMLINK)
             (void)fchmod(fd, KEPT);
         (void)close(fd);
@@ -129,8 +129,8 @@ static socklen_t make_address(struct sockaddr_un *address, int folder, const cha
 }
 
 /*
- * Makes a socket that delivers the sender with each packet. A listener's connections inherit this, also for packets
- * that are sent before the accept.
+ * Makes a socket that delivers the sender's credentials with each packet. A listener's connections inherit this, also
+ * for packets that are sent before the accept.
  */
 static int make_socket(void) {
     int fd = rlc_made("socket", socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -156,7 +156,7 @@ static int restore_mode(int folder, const char *temporary, const struct stat *fo
     return is_found ? 0 : rlc_refused(-EBUSY);
 }
 
-/* Identifies the socket that was bound there. -EBUSY if another process has put another file in its place. */
+/* Identifies the socket that was bound to `temporary`. -EBUSY if another process has put another file in its place. */
 static int identify(int folder, const char *temporary, rlc_port_name *name) {
     struct stat status;
     if (fstatat(folder, temporary, &status, AT_SYMLINK_NOFOLLOW) < 0)
@@ -279,7 +279,7 @@ int rlc_port_name_watch(const rlc_port_name *name) {
     int fd = rlc_made("inotify_init1", inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     if (fd < 0)
         return fd;
-    /* The open socket keeps its file: removing the last name does not delete the file, but changes its attributes. */
+    /* The open socket keeps its file: removing the name causes no IN_DELETE_SELF, but changes the link count. */
     int status = 0;
     if (inotify_add_watch(fd, path, IN_ATTRIB | IN_MOVE_SELF | IN_DONT_FOLLOW) < 0)
         status = rlc_failed("inotify_add_watch");

@@ -35,7 +35,7 @@ extension RunLoop {
 
     /// Creates a timer and adds it to `mode`.
     /// - Parameters:
-    ///   - delay: Counted from now on the timer's clock; zero or less: the timer is due at once.
+    ///   - delay: Counted on the timer's clock, from the call; zero or less: the timer is due at once.
     ///   - interval: Zero or less: the timer fires once.
     ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all.
     ///   - clock: The clock of the timer's dates.
@@ -106,7 +106,7 @@ extension RunLoop {
     /// Creates a signalled source and adds it to `mode`. Any thread may signal it.
     /// - Parameters:
     ///   - order: Lower is performed first.
-    ///   - hooks: Called when the source enters and leaves a mode; not bound to this thread.
+    ///   - hooks: Called when the source enters and leaves a mode, on the thread that causes this.
     ///   - mode: `.common` stands for all common modes.
     ///   - body: Called on this thread.
     /// - Throws: As `add(_:to:)`.
@@ -212,7 +212,7 @@ extension RunLoop.Local {
   }
 
   /// Creates a port whose body answers, and adds it to `mode`. - Throws: As `add(_:to:)`.
-  @_disfavoredOverload  // a trailing closure is a receiver's
+  @_disfavoredOverload  // so that a trailing closure stands for `receive`
   @discardableResult
   public func port(
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,

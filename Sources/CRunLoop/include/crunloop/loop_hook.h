@@ -28,10 +28,10 @@ typedef struct rlc_hook rlc_hook;
  * @param context The one that rlc_loop_add_hook was given.
  *
  * Thread: [loop].  Re-entry: the callout may run the loop, or have its host run it. The inner run calls all hooks, this
- * one too, so the callout must not nest without end. Afterwards the pass prepares once more the hooks that it had
- * prepared and that the inner run has checked. If a nested run has checked some of these again, or has used up a wake,
- * the pass does not sleep, and rlc_loop_prepare returns 1 [RLC-HOOK-8]. The same holds if a prepare callout has added a
- * hook, which is prepared from the next pass on [RLC-HOOK-9].
+ * one too, so the callout must not nest without end. If inner runs have checked hooks that the pass had prepared, the
+ * pass prepares these once more. If inner runs check some of them again then, or if one has used up a wake, the pass
+ * does not sleep, and rlc_loop_prepare returns 1 [RLC-HOOK-8]. Both hold too if a prepare callout has added a hook,
+ * which is prepared from the next pass on [RLC-HOOK-9].
  */
 typedef void (*rlc_prepare_fn)(rlc_loop *loop, rlc_hook *hook, void *context);
 
@@ -61,8 +61,8 @@ typedef void (*rlc_check_fn)(rlc_loop *loop, rlc_hook *hook, void *context);
  * @param check_fn   Called at the end of the pass; NULL: none.
  * @param context    For both. The caller owns it, and keeps it until the hook is removed.
  * @param ret_hook   The hook, which the loop owns; valid until rlc_hook_remove or rlc_loop_destroy.
- * @return 0; -EINVAL (both functions are NULL), -ENOMEM; as the first watch also -EMFILE, -ENFILE, -ENOSPC. If it
- *         fails, no hook was added.
+ * @return 0; -EINVAL (both functions are NULL), -ENOMEM; if nothing was added to the loop before, also -EMFILE,
+ *         -ENFILE, -ENOSPC. If it fails, no hook was added.
  *
  * Thread: [loop].  Cost: one allocation; two system calls at once if nothing was added to the loop before. From then on
  * each pass polls the kernel, and calls O(hooks) functions.
@@ -73,8 +73,8 @@ RLC_API int rlc_loop_add_hook(
 /**
  * Removes a hook. Neither of its callouts is called afterwards [RLC-HOOK-3].
  *
- * The pointer is invalid afterwards; a callout of a hook that removes a hook may use it until the callout returns. In a
- * child of fork(2) the call only frees memory.
+ * The pointer is invalid afterwards; if a hook's callout makes the call, not before the callout returns. In a child of
+ * fork(2) the call only frees memory.
  *
  * @param hook The hook; NULL is allowed.
  *

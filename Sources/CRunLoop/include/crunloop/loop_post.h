@@ -72,9 +72,9 @@ typedef struct rlc_post_node {
  * @param loop The loop, which the caller keeps from being destroyed.
  * @param node The node. The loop owns it until it calls post_fn; if the result is negative, the caller does.
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8], -ECHILD, -EINVAL (no post_fn) [RLC-LOOP-20]. A
- *         positive errno number: the loop owns the node, but it sleeps and could not be woken: write(2) has failed
- *         because other code has closed its eventfd, and no new one could be made. The node runs when something else
- *         wakes the loop [RLC-LOOP-17].
+ *         positive errno number: the loop owns the node, but sleeps and could not be woken: write(2) has failed because
+ *         other code has closed its eventfd, and no new one could be made. The node runs when something else wakes the
+ *         loop [RLC-LOOP-17].
  *
  * Thread: [any, signal-safe].  Cost: at most one write(2); none while the loop is awake. No post is lost, and none
  * waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], with one exception: one poster makes the

@@ -3,12 +3,12 @@
  *
  * The source may recurse: a callout of the loop may run a GMainLoop, which serves the loop too. A prepare callout of a
  * hook may not, since GLib refuses to iterate inside of its own preparation. Nor may an exception or longjmp(3) leave
- * such a callout: GLib would refuse from then on.
+ * such a callout: GLib would refuse to iterate from then on.
  *
- * If an exception or longjmp(3) leaves a dispatch, GLib keeps the list of that dispatch. The dispatch around it would
- * use that list in place of its own, and GLib would end the process. The adapter empties the list if the outer dispatch
- * is its own. A callback of the program that catches such an exception must call g_main_context_prepare before it
- * returns.
+ * If an exception or longjmp(3) leaves a dispatch, GLib keeps the list of the sources that it was dispatching. The
+ * dispatch around it would use that list in place of its own, and GLib would end the process. If that outer dispatch is
+ * the adapter's, the adapter empties the list. Any other callback that catches such an exception must call
+ * g_main_context_prepare before it returns.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_H
 #define CRUNLOOP_ADAPTERS_GLIB_H
@@ -59,7 +59,7 @@ static inline gboolean rlc_glib_dispatch(GSource *source, GSourceFunc callback, 
     GMainContext *context = g_source_get_context(source);
     gint depth = g_main_depth();
     (void)rlc_hosted_dispatch(hosted); /* GLib holds a reference in the meantime */
-    if (g_main_depth() > depth)        /* a dispatch in a callout was left */
+    if (g_main_depth() > depth)        /* an exception or longjmp(3) has left an inner dispatch */
         rlc_glib_forget_dispatches(context);
     return hosted->status == 0;
 }
