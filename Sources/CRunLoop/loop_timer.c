@@ -17,7 +17,7 @@ static bool is_due(const rlc_timer *timer) {
     return timer->member.marks[RLC_TIMER_DUE];
 }
 
-/* ---- the timerfd; without one the timeout of a wait ends it for the first timer ---- */
+/* ---- the timerfd; without one, the timeout of a wait carries the date of the first timer ---- */
 
 static int make_timer_port(rlc_loop *loop) {
     rlc_timer_port *port;
@@ -129,13 +129,13 @@ __attribute__((always_inline)) static inline void set(
     } else if (rlc_timer_heap_arms_anew(heap, tolerance_ns)) {
         loop->has_moved_timers = true;
         rlc_timer_heap_arm_anew(heap, &timer->member, deadline_ns, tolerance_ns);
-    } else { /* the heap's first key has not become later */
+    } else { /* has_moved_timers stays: the heap's first key has not become later */
         rlc_timer_heap_arm_exact(heap, &timer->member, deadline_ns);
         rlc_timer_heap_check(heap);
     }
 }
 
-/* Not inlined, so that the usual way saves no registers. */
+/* Not inlined, so that arming a timer that is not due saves no registers. */
 __attribute__((noinline)) static int arm_due(
     rlc_timer *timer, uint64_t deadline_ns, uint64_t interval_ns, uint64_t tolerance_ns) {
     leave_due(timer->loop, timer);
@@ -184,13 +184,14 @@ void rlc_loop_free_removed_timers(rlc_loop *loop) {
 
 /* ---- dates that no timer has any more ---- */
 
-/* How many such dates in a row stay set in the timerfd: a bit mask. */
+/* How many further such dates stay in the timerfd at most: also a bit mask. */
 enum { LEFT_IN_A_ROW_MAX = 63 };
 
 /**
- * Decides whether to remove such a date from the timerfd by a system call. That saves a useless wake. It does not pay
- * if the loop then sets a new date before the removed one has passed, because one wake would have served both. Timeouts
- * that are set and cancelled in turn do that. Then the timerfd keeps the next such date, later 3, 7, up to 63 of them.
+ * Decides whether to remove such a date from the timerfd. That costs a system call, and saves a useless wake. It did
+ * not pay if another such date follows before the removed one has passed: one useless wake would have served both.
+ * Timeouts that are set and cancelled in turn do that. Then the timerfd keeps this date and the next, later the next 3,
+ * 7, up to 63.
  */
 static bool is_worth_a_call(rlc_timer_port *port, uint64_t now_ns) {
     if (now_ns < port->spared_ns) {
@@ -206,7 +207,7 @@ static bool is_worth_a_call(rlc_timer_port *port, uint64_t now_ns) {
     return false;
 }
 
-/** True if the timerfd is set for a date that no timer has any more, and it was not decided to keep that date. */
+/** True if the timerfd is set for a date that no timer has any more, and the loop has not decided to keep it. */
 static bool is_set_too_early(const rlc_loop *loop) {
     return loop->told_at_ns != RLC_TIME_FOREVER && loop->told_at_ns != loop->timer_port->left_ns &&
            loop->told_at_ns < rlc_timer_heap_earliest_key(loop->heap);
@@ -240,7 +241,7 @@ int rlc_loop_spare_wake(rlc_loop *loop) {
 /* ---- firing ---- */
 
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
-    if (loop->told_at_ns <= now_ns && loop->set->fetched == 0) { /* without an event: the timerfd may be closed */
+    if (loop->told_at_ns <= now_ns && loop->set->fetched == 0) { /* no event came: the timerfd may be closed */
         rlc_timer_port_note_expiry(loop->timer_port);
         loop->told_at_ns = RLC_TIME_FOREVER;
     }
@@ -265,7 +266,7 @@ __attribute__((noinline)) static void repeat(rlc_loop *loop, rlc_timer *timer) {
 
 __attribute__((noinline)) void rlc_loop_end_timer(rlc_loop *loop, rlc_timer *timer) {
     bool was_armed = timer->member.marks[RLC_TIMER_ARMED];
-    timer->member.marks[RLC_TIMER_ARMED] = true; /* if the timer has an outer callout, that has armed it */
+    timer->member.marks[RLC_TIMER_ARMED] = true; /* for an outer callout of the timer, which has armed it */
     if (!is_removed(timer) && !was_armed && timer->interval_ns != 0)
         repeat(loop, timer);
 }

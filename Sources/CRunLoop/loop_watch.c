@@ -40,7 +40,7 @@ static void leave_lists(rlc_watch *watch) {
     rlc_port_assign(&watch->port, RLC_PORT_UNWATCHED, false);
 }
 
-/** Refuses a watch that is no member any more: the loop calls it once with RLC_ERROR, and suspends it. */
+/** Refuses a watch that is not a member of the set: the loop calls it once with RLC_ERROR, and suspends it. */
 static void refuse(rlc_watch *watch) {
     watch->port.state = RLC_PORT_UNWATCHED;
     append(&watch->loop->failed, watch);
@@ -63,7 +63,7 @@ static void withdraw(rlc_loop *loop, rlc_port *port) {
 
 enum { WATCHED_FOR = RLC_READABLE | RLC_WRITABLE | RLC_PRIORITY };
 
-/** The interest of a watch's port. The watches of one descriptor share it. */
+/** The interest of a watch's port. RLC_SHARED: each watch of a descriptor gets the events of its own interest. */
 static inline uint32_t port_interest(uint32_t interest) {
     return (interest & WATCHED_FOR) | RLC_SHARED;
 }

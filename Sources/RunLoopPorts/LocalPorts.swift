@@ -3,7 +3,7 @@ import RunLoopKit
 extension RunLoop.Local {
   /// Creates a port that other processes find by its name, and adds it to `mode`.
   /// - Parameters:
-  ///   - name: As for `Port(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:_:)`, like all below.
+  ///   - name: As for `Port(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:_:)`, like all below but `mode`.
   ///   - queueLimit: How many messages may wait.
   ///   - policy: Who may connect.
   ///   - maximumPayload: The most bytes of one message.

@@ -7,7 +7,7 @@ internal import Synchronization
 final class MemoryFile: @unchecked Sendable {
   fileprivate let bytes: UnsafeRawPointer
   let count: Int
-  /// Sent to other processes with the bytes; -1 if only the mapping was kept.
+  /// Sent to other processes in place of the bytes; -1 if only the mapping was kept.
   let fileDescriptor: Int32
   private let forkGeneration = Kernel.forkGeneration
   /// Set for files of other processes.

@@ -8,7 +8,7 @@ final class NameClaim: Sendable {
   let name: String
   /// The listener's descriptor. Closing it frees the name.
   let owned: OwnedDescriptor
-  /// Constant until the last hold on `owned` ends, which releases it.
+  /// Constant. Its descriptors and its path are valid until the last hold on `owned` ends.
   nonisolated(unsafe) private let claim: rlc_port_name
   private let spare: SpareDescriptor
 

@@ -32,7 +32,7 @@ typedef struct rlc_port_name {
     int listener;           /**< Watch it for reading, and accept: see rlc_message_socket_accept. Non-blocking. */
     int lock;               /**< The lock file. */
     uint64_t device, inode; /**< Identify the socket in the folder. */
-    char *path;             /**< Of the folder; the library owns it. NULL: the folder is not rlc_port_folder_open's. */
+    char *path;             /**< Of the folder; the library owns it. NULL: rlc_port_folder_open opens another one. */
     char name[RLC_PORT_NAME_LONGEST + 1];
 } rlc_port_name;
 

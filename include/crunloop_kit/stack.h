@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 /**
- * Addresses that are further apart lie on different stacks. Then nothing is known: a coroutine may run inside of a run.
+ * Addresses that are further apart lie on different stacks, as when a coroutine runs inside a run. Then the
+ * functions return false, because nothing is known.
  */
 enum { RLC_KIT_STACK_MAX = 16 << 20 };
 
@@ -42,8 +43,8 @@ extern void __asan_unpoison_memory_region(void const volatile *at, size_t size) 
 
 /**
  * Tells AddressSanitizer that no frame lies deeper on the stack than the caller's. libdispatch ends the main thread of
- * an async main from code that is not instrumented, so the marks of the frames above that code stay. Without this call
- * the sanitizer would report the caller's callees, which use the same memory.
+ * an async main, and thereby leaves its frames, from code that is not instrumented. So their marks stay. Without this
+ * call the sanitizer would report the caller's callees, which use the same memory.
  *
  * Thread: [loop], which is the main thread, at its end.
  */
@@ -63,7 +64,7 @@ static inline void rlc_kit_frames_are_left(void) {
  * Thread: [loop].  Cost: no load.
  */
 static inline bool rlc_kit_is_below(uintptr_t at, uintptr_t here) {
-    return here - at < RLC_KIT_STACK_MAX; /* the stack grows downwards; more if `at` is above */
+    return here - at < RLC_KIT_STACK_MAX; /* the stack grows downwards; if `at` is above, the difference wraps around */
 }
 
 /**
@@ -73,7 +74,7 @@ static inline bool rlc_kit_is_below(uintptr_t at, uintptr_t here) {
  * has overwritten the run's mark. So a run that was left counts as running while its mark is intact and only deeper
  * code asks.
  *
- * @param at   Where its mark lay, which is this address.
+ * @param at   Where its mark lay. The value of the mark is this address.
  * @param here An address in the caller's frame; for a new run, where its mark lies plus RLC_KIT_BETWEEN_RUNS.
  * @return True if it was left.
  *

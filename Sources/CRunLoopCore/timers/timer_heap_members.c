@@ -70,12 +70,12 @@ static bool resize(rlc_timer_heap *heap, uint32_t room) {
     return is_resized && (!heap->knows_tolerance || grow_for_tolerance(heap, room));
 }
 
-/** Adds an eighth: realloc(3) grows large blocks in place, and unused pages take no memory. */
+/** Adds an eighth. That costs little: realloc(3) grows large blocks in place, and unused pages take no memory. */
 static uint32_t with_spare(uint32_t room) {
     return room + room / 8 + LEAST_GROWTH;
 }
 
-/* Not inlined, so that the usual way saves no registers. The arrays have room for each record ever used. */
+/* Not inlined, so that an add that finds room saves no registers. The arrays have room for each record ever used. */
 __attribute__((noinline)) static int make_room(rlc_timer_heap *heap) {
     int status = rlc_slot_holes_reserve(&heap->holes, &heap->timers, heap->memory);
     if (status < 0 || heap->timers.touched < heap->room)

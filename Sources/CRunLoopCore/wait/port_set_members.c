@@ -168,7 +168,7 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
             rlc_port_set_orphan(set, other);
         bool was_shared = rlc_port_has(port, RLC_PORT_SHARED);
         rlc_port_assign(port, RLC_PORT_ORPHAN | RLC_PORT_SHARED, false);
-        if (was_shared) /* the new registration includes the interest of the older members */
+        if (was_shared) /* the registration still has the interest of the orphans */
             status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
     } else if (status == -EEXIST && port->fd == set->edge_fd) {
         status = -EBADF; /* the set's own descriptors cannot be members */
@@ -216,7 +216,7 @@ __attribute__((noinline)) static void register_without(rlc_port_set *set, rlc_po
     rlc_port_set_update_edges(set, owner);
 }
 
-/** Clears the states of an end after its port has left the set. */
+/** Clears what a port noted about its descriptor's end, after the port has left the set. */
 __attribute__((noinline)) static void forget_end(rlc_port_set *set, rlc_port *port) {
     rlc_port_set_drop_edges(set, port);
     rlc_port_assign(port, RLC_PORT_END, false);

@@ -165,7 +165,7 @@ static inline bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, int *
 
 /**
  * The same for a port that another thread may end. This thread counts itself as a writer before it changes the word. So
- * rlc_wakeup_port_end either sees the count, and this thread closes the eventfd, or has closed the word before.
+ * either rlc_wakeup_port_end sees the count, and this thread closes the eventfd, or this thread finds the word closed.
  */
 static inline bool post_as_writer(rlc_wakeup_port *port, uint32_t posted, int *ret_status) {
     atomic_fetch_add(&port->writers, 1);

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* SCM_PIDFD, a descriptor of the sender's process, from Linux 6.5 on. Another process with the socket can enable it. */
+/* SCM_PIDFD, a descriptor of the sender's process, from Linux 6.5 on. Processes that share the socket can enable it. */
 enum { PROCESS_DESCRIPTOR = 4 };
 
 /* Room for what the kernel may deliver: descriptors and one sender. */
@@ -160,7 +160,7 @@ int rlc_message_socket_unread(int fd) {
     return ioctl(fd, SIOCOUTQ, &unread) < 0 ? -errno : unread;
 }
 
-/* Edge-triggered: the kernel reports each packet that is received, even if there was room before. */
+/* Edge-triggered: each packet that the other process reads ends epoll_wait, even if the socket was writable before. */
 static int wait_in_set(int set, int fd, int unread, uint64_t deadline_ns) {
     struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
     if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) < 0)
@@ -199,7 +199,7 @@ void rlc_received_close(const rlc_received *received, size_t from) {
 /** Collects the descriptors of a packet. A descriptor that cannot be moved is closed, and counts as lost. */
 static void collect_descriptors(const struct cmsghdr *header, rlc_received *received) {
     size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    memcpy(received->descriptors, CMSG_DATA(header), count * sizeof(int)); /* the only such part: at most 253 */
+    memcpy(received->descriptors, CMSG_DATA(header), count * sizeof(int)); /* one header for all: at most 253 */
     received->count = 0;
     for (size_t i = 0; i < count; i++) {
         int fd = rlc_descriptor_adopt(received->descriptors[i]);
@@ -210,7 +210,7 @@ static void collect_descriptors(const struct cmsghdr *header, rlc_received *rece
     }
 }
 
-/* Collects the descriptors that the kernel has given to this process, also for a packet that is refused. */
+/* Collects the sender and the descriptors, also of a packet that is refused: this process has to close them. */
 static void collect(struct msghdr *message, rlc_received *received) {
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL; header = CMSG_NXTHDR(message, header)) {
         if (header->cmsg_level != SOL_SOCKET)
@@ -244,7 +244,7 @@ int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity, rlc_re
     if (size < 0)
         return -errno;
     bool is_whole = size > 0 && (message.msg_flags & MSG_TRUNC) == 0;
-    /* The buffer has room for all descriptors of a packet. So if it was cut off, the process has no number left. */
+    /* The buffer has room for all descriptors of a packet. So if some were cut off, the process has no number left. */
     ret_received->has_lost = (message.msg_flags & MSG_CTRUNC) != 0;
     if (message.msg_controllen > 0)
         collect(&message, ret_received);

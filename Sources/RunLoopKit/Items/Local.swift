@@ -121,7 +121,7 @@ extension RunLoop {
     /// Creates a port source on a counter and adds it to `mode`.
     /// - Parameters:
     ///   - fileDescriptor: The counter or pipe to read from; at least 0, and open.
-    ///   - limit: How often it may be called; nil: always.
+    ///   - limit: How often the loop may call the source; nil: always.
     ///   - order: Ignored.
     ///   - mode: `.common` stands for all common modes.
     ///   - body: Called on this thread.
@@ -211,8 +211,8 @@ extension RunLoop.Local {
     try added(RunLoop.Port(queueLimit: queueLimit, onlyLoop: loop, unchecked: receive), to: mode)
   }
 
-  /// Creates a port whose body answers, and adds it to `mode`. - Throws: As `add(_:to:)`.
-  @_disfavoredOverload  // so that a trailing closure stands for `receive`
+  /// Creates a port whose closure returns the answer, and adds it to `mode`. - Throws: As `add(_:to:)`.
+  @_disfavoredOverload  // a trailing closure is taken as `receive`
   @discardableResult
   public func port(
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,

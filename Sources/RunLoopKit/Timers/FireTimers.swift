@@ -32,7 +32,7 @@ extension ModePointer {
 // MARK: Firing, on the loop's thread
 
 extension RunLoop.Timer {
-  /// Fires the timer that was collected at `index`, if it still is due here. Returns true if its entry was let go.
+  /// Fires the timer that was collected at `index`, if it still is due here. True if the caller has to release it.
   fileprivate func fire(_ index: Int, limit: UInt64, on loop: RunLoop) -> Bool {
     guard let fired = loop.lock.withLock({ beginFiring(index, limit: limit, on: loop) }) else { return false }
     let timing = CalloutTiming(counting: .timersFired, on: loop)
@@ -57,13 +57,13 @@ extension RunLoop.Timer {
       clear(links, on: loop)
       return date
     }
-    // Before the last of the collected timers is called, the next timer is armed, since its expiry may come meanwhile.
+    // Before the last collected timer is called, the timerfds are set: the next timer may expire during the callout.
     if fired != nil, loop.state.collectedTimers.isLast(index) { collected.mode.armTimers(on: loop) }
     return fired
   }
 
-  /// Whether the timer is still due. It is not if its clock was set back since it was collected, and is then armed for
-  /// its date again. Nor is it due if it was given a later date, for which it is armed already. Under the leaf lock.
+  /// Whether the timer is still due. If its clock was set back since it was collected, it is not, and this function
+  /// arms it again. If it was given a later date, it is armed for that already. Under the leaf lock.
   private func isStillDue(_ collected: CollectedTimers.Entry, on loop: RunLoop) -> Bool {
     let now = Kernel.now(clock)
     if schedule.date(on: clock) <= now {
@@ -98,8 +98,8 @@ extension RunLoop.Timer {
     if !isHere, let other = owner, other !== loop { rearm(on: other) }
   }
 
-  /// Invalidates a one-shot timer that has fired, and lets go of its entry at `index`. Quick for a timer that is in one
-  /// mode of this loop and in no other. Returns false in a child of fork(2), and does nothing there.
+  /// Invalidates a one-shot timer that has fired, and lets go of its entry at `index`. Quick if one mode of this loop
+  /// is the timer's only one. Returns false in a child of fork(2), and does nothing there.
   private func invalidate(_ index: Int, on loop: RunLoop) -> Bool {
     guard !isForked else { return false }
     guard validity.exchange(false, ordering: .sequentiallyConsistent) else {

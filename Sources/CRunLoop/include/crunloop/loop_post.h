@@ -9,7 +9,7 @@
  * #include <stdlib.h>
  *
  * typedef struct job {
- *     int *total; // the job's own data, in any order with the node
+ *     int *total; // the job's own data; the node may stand at any place
  *     int number;
  *     rlc_post_node node;
  * } job;

@@ -32,7 +32,7 @@ static inline void rlc_glib_guest_note_timeout(rlc_loop *loop, rlc_timer *timer,
  * Arms the timer for GLib's timeout. A date that is less than a millisecond, GLib's unit, from the armed date changes
  * nothing, so that the loop does not set the timerfd before each sleep.
  *
- * @param timeout_ms Milliseconds; 0: there is work; -1: none.
+ * @param timeout_ms Milliseconds; 0: there is work; -1: no limit.
  *
  * Thread: [loop].
  */
@@ -65,7 +65,7 @@ static inline gboolean rlc_glib_guest_never(GSource *source, GSourceFunc callbac
 }
 
 /**
- * Attaches the counter before all other sources, so that GLib prepares it even if one of these is ready.
+ * Attaches the counter at the highest priority, so that GLib prepares it even if another source is ready.
  * Thread: [loop].
  */
 static inline void rlc_glib_guest_add_counter(rlc_glib_guest *guest) {
@@ -209,8 +209,8 @@ static inline int rlc_glib_guest_enter_loop(rlc_glib_guest *guest) {
  * @param loop      The loop; the caller destroys it after rlc_glib_guest_detach.
  * @param context   The context, which the guest retains; NULL: the default one.
  * @param ret_guest The guest; the caller ends it by rlc_glib_guest_detach.
- * @return 0; -EBUSY (another thread owns the context), -ENOMEM, -ECHILD; as rlc_loop_add_watch for the first one;
- *         -errno of epoll_create1(2). If it fails, nothing is attached.
+ * @return 0; -EBUSY (another thread owns the context), -ENOMEM, -ECHILD; -errno of epoll_create1(2), or of
+ *         rlc_loop_add_watch for a loop's first watch. If it fails, nothing is attached.
  *
  * Thread: [loop].  Cost: four system calls. From then on each pass costs one for each descriptor of the context, and
  * one more if one of them is ready.

@@ -26,18 +26,18 @@ typedef struct rlc_glib_guest {
     rlc_watch *watch; /**< Watches the set; NULL while the set is made anew. */
     rlc_timer *timer;
     uint64_t wake_at_ns; /**< The date of the timer. */
-    GPollFD *polls;      /**< GLib's last descriptors, sorted. */
+    GPollFD *polls;      /**< What GLib's last query returned, sorted by number. */
     GPollFD *members;    /**< The descriptors in the set, sorted. */
     gint room, count, member_count;
     GSource *counter;       /**< GLib prepares it in each iteration of the context. */
     uint64_t iterations;    /**< The number of iterations that have begun. */
-    uint64_t prepared_with; /**< The iteration of the hook's last preparation. */
+    uint64_t prepared_with; /**< `iterations` after the hook's last preparation. */
     gint priority;          /**< The priority of the sources that this pass dispatches. */
     int set_fd;
     int status;         /**< 0, or the -errno with which the guest failed. Then the loop does not serve it. */
     uintptr_t calls;    /**< Calls of the hook on the stack, as <crunloop/adapters/on_stack.h> notes them. */
     bool has_ready;     /**< The loop has found the set readable. */
-    bool has_unwatched; /**< epoll refuses the set, or a descriptor, which then is always ready. */
+    bool has_unwatched; /**< epoll refuses the set or a descriptor, so the guest polls in each pass. */
     bool is_detached;
 } rlc_glib_guest;
 
@@ -45,7 +45,7 @@ typedef struct rlc_glib_guest {
  * Notes that a descriptor is ready. It is the callout of the set's watch.
  *
  * @param ready   RLC_READABLE; RLC_ERROR: epoll does not watch the set. Then the guest polls in this pass, and the next
- *                pass tries again.
+ *                pass adds the set again.
  *
  * Thread: [loop].
  */
@@ -81,8 +81,8 @@ static inline int rlc_glib_guest_open_set(rlc_glib_guest *guest) {
 }
 
 /**
- * Puts a descriptor into the set, or makes sure that it still is in the set. It is not if it was closed since, even if
- * its number belongs to another file by now.
+ * Puts a descriptor into the set, or changes its events there. If the descriptor was closed since, it has left the set,
+ * and the function puts its number in again, even if another file has the number by now.
  *
  * @param entry     The descriptor and its events, as GLib waits for them.
  * @param is_member True if it was put in before.

@@ -137,14 +137,14 @@ static inline int rlc_sdl_attach(rlc_loop *loop, rlc_sdl_host **ret_host) {
  * Waits for an event of SDL, and makes at most one pass of the loop. It returns when there is an event, when the loop
  * has made a pass, or at the timeout.
  *
- * @param host       The host. A callout may detach it, or wait for it.
+ * @param host       The host. A callout may detach it, or call rlc_sdl_wait.
  * @param event      Receives the event, which the caller owns.
  * @param timeout_ms Milliseconds; 0: does not wait; -1: no limit.
  * @return 1: there is an event; 0: none; -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD. If a pass
  *         fails while there is an event, the call returns 1, and the next call returns the error.
  *
- * Thread: [loop], on which SDL was initialised.  Blocks.  Cost: the pass and SDL's own cost, and two changes of threads
- * after each sleep that the loop ends.
+ * Thread: [loop], on which SDL was initialised.  Blocks.  Cost: the pass and SDL's own cost, and two thread switches
+ * after each sleep that the loop's work ends.
  */
 static inline int rlc_sdl_wait(rlc_sdl_host *host, SDL_Event *event, int timeout_ms) {
     bool has_work = rlc_hosted_prepare(&host->hosted);
