@@ -19,7 +19,8 @@ package struct Deadline {
 
   var hasPassed: Bool { nanoseconds != Time.forever && nanoseconds <= Self.now() }
 
-  /// The test's clock if the thread takes turns. Otherwise the system's, even if a test scripts the clock of its loops.
+  /// Reads the test's clock if the thread takes turns. Otherwise reads the system's clock, even if a test sets the
+  /// clock of the thread's loop.
   private static func now() -> UInt64 {
     Kernel.current?.turns == nil ? rlc_now(RLC_CLOCK_MONOTONIC) : Kernel.now()
   }

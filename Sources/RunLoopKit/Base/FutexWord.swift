@@ -19,7 +19,7 @@ package struct FutexWord: ~Copyable, Sendable {
     word.compareExchange(expected: expected, desired: value, ordering: .sequentiallyConsistent).exchanged
   }
 
-  /// As `exchange`, and wakes all sleepers if the number was changed.
+  /// Does what `exchange` does, and wakes all sleepers if the number was changed.
   package borrowing func change(from expected: UInt32, to value: UInt32) -> Bool {
     guard exchange(from: expected, to: value) else { return false }
     wakeAll()
@@ -44,8 +44,8 @@ package struct FutexWord: ~Copyable, Sendable {
           return rlc_futex_wait_until(address, seen, deadline.nanoseconds)
         }
         ParkedWaits.wait(on: UInt(bitPattern: address), by: turns, until: deadline.nanoseconds, for: purpose()) {
-          // The table already has this wait. All accesses are sequentially consistent: either this load sees a change,
-          // or the thread that makes the change finds the wait.
+          // `ParkedWaits` lists this wait by now. All accesses are sequentially consistent: either this load sees a
+          // change, or the thread that makes the change finds the wait.
           word.load(ordering: .sequentiallyConsistent) == seen
         }
       }

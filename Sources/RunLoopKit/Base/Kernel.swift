@@ -2,7 +2,7 @@ package import CRunLoopCore
 internal import RunLoopLibc
 internal import Synchronization
 
-/// The system calls and the clock of a thread, which a test replaces. With `turns` the test also decides which of its
+/// The system calls and the clock of a thread. A test replaces them. With `turns` the test also decides which of its
 /// threads runs. Nil stands for the system's kernel.
 ///
 /// A loop keeps the kernel that its thread has when the loop is created [RLK-KERNEL-1], and uses its clock whichever
@@ -10,7 +10,7 @@ internal import Synchronization
 /// [RLK-KERNEL-2]. A process may have any number of kernels.
 package final class Kernel: @unchecked Sendable {
   fileprivate let own: UnsafeMutablePointer<rlc_kernel>
-  /// Decides which of its threads runs; nil: the system does.
+  /// Decides which of the kernel's threads runs. If it is nil, the system decides.
   package let turns: (any TurnTaking)?
 
   /// - Parameters:
@@ -30,7 +30,7 @@ package final class Kernel: @unchecked Sendable {
   package static var current: Kernel? {
     @inline(__always) get {
       guard let word = rlc_thread_kernel() else { return nil }
-      // `enter` has set it, and retains it until `leave` or the thread's end.
+      // `enter` has set the kernel, which stays retained until `leave` or the thread's end.
       return Unmanaged<Kernel>.fromOpaque(word).takeUnretainedValue()
     }
   }
@@ -47,7 +47,7 @@ package final class Kernel: @unchecked Sendable {
 }
 
 extension Kernel? {
-  /// The table of system calls. Valid as long as the kernel.
+  /// The table of system calls. The pointer is valid while the kernel exists.
   var table: UnsafePointer<rlc_kernel> { self.map { UnsafePointer($0.own) } ?? rlc_kernel_default() }
 
   @inline(__always)
@@ -85,7 +85,7 @@ extension Kernel {
   /// The thread-specific value of a thread that has entered a kernel.
   private final class Hold {
     let kernel: Kernel
-    /// The rounds of destructors at the thread's end so far.
+    /// How often the destructor has been called at the thread's end.
     var rounds = 0
 
     init(_ kernel: Kernel) { self.kernel = kernel }
@@ -100,8 +100,9 @@ extension Kernel {
     return key
   }()
 
-  /// The round of destructors in which a thread leaves its kernel. Until then the destructor sets its value again.
-  /// glibc makes one round more than this. The thread's loop ends in an earlier round, and still has the kernel then.
+  /// The round of destructors in which a thread leaves its kernel. In each earlier round the destructor sets its value
+  /// again, and is therefore called in the next one. glibc makes one round more than this. The thread's loop ends in an
+  /// earlier round, and still has the kernel then.
   private static let lastRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
   /// The main thread's kernel, for other threads.
@@ -122,9 +123,9 @@ extension Kernel {
 
   private static let ofMainThread = ProcessWide<OfMainThread>()
 
-  /// Makes this the kernel of the calling thread, until `leave` or the thread's end [RLK-KERNEL-3]. The loop that the
-  /// thread then creates uses it, and so do the threads that it starts by RunLoopKit and its waits for other threads.
-  /// An earlier loop of the thread keeps its kernel.
+  /// Makes this the kernel of the calling thread, until `leave` or the thread's end [RLK-KERNEL-3]. A loop that the
+  /// thread creates afterwards uses this kernel. So do the threads that it starts by RunLoopKit, and its waits for
+  /// other threads. A loop that the thread has already keeps its kernel.
   package func enter() {
     Kernel.leave()
     pthread_setspecific(Kernel.key, Unmanaged.passRetained(Hold(self)).toOpaque())

@@ -4,13 +4,13 @@ internal import Synchronization
 /// A futex lock. Not recursive, and never held while user code runs.
 ///
 /// The standard library's lock is not used: it is a priority-inheritance futex behind calls that ThreadSanitizer cannot
-/// see into. In a child of fork(2) an inherited lock never blocks. A thread of the parent may have held it at the fork,
-/// and in the child no other thread uses what it guards. The child needs this, because a callout that forks returns
-/// into its pass there too.
+/// see into. In a child of fork(2) an inherited lock never blocks: a thread of the parent may have held it at the fork,
+/// and would never unlock it in the child. No other thread of the child uses what the lock guards. The child does take
+/// inherited locks, because a callout that forks returns into its pass in the child, too.
 package struct Lock: ~Copyable, Sendable {
   private static let free: UInt32 = 0
   private static let held: UInt32 = 1
-  /// A thread may sleep: `unlock` wakes one.
+  /// A thread may be asleep on the lock, so `unlock` wakes one.
   private static let contended: UInt32 = 2
   /// A critical section takes a few hundred instructions: if the holder runs, it unlocks before a sleep would begin.
   private static let spins = 40

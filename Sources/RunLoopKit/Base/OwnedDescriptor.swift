@@ -9,7 +9,8 @@ package final class OwnedDescriptor: Sendable {
   private let holds = HoldCount()
   private let forkGeneration = Kernel.forkGeneration
 
-  /// Closes the descriptor, and whatever else the item has to close. Nil: `Unshared.close`.
+  /// Closes the descriptor, and whatever else the item has to close. If it is nil, `Unshared.close` closes the
+  /// descriptor.
   private let closing: (@Sendable () -> Void)?
 
   package init(_ fileDescriptor: Int32, closing: (@Sendable () -> Void)? = nil) {
@@ -20,17 +21,17 @@ package final class OwnedDescriptor: Sendable {
   /// Begins a hold. Returns false if the descriptor is closed, or about to be.
   package func hold() -> Bool { holds.hold() }
 
-  /// Whether the descriptor is a pipe or a socket: once readable, these stay readable until they are read. A timerfd
-  /// may be set again, the signal of a signalfd may be taken elsewhere, and the members of an epoll instance may be
-  /// read. One system call.
+  /// Whether the descriptor is a pipe or a socket: once readable, these stay readable until they are read. Others may
+  /// stop being readable without a read: a timerfd may be set again, the signal of a signalfd may be taken elsewhere,
+  /// and the members of an epoll instance may be read. One system call.
   var isStream: Bool {
     var info = stat()
     guard fstat(fileDescriptor, &info) == 0 else { return false }
     return info.st_mode & S_IFMT == S_IFIFO || info.st_mode & S_IFMT == S_IFSOCK
   }
 
-  /// True if the item is a member of one mode of all loops, and none of its callouts runs. Also true if it is a member
-  /// of none, and one callout runs.
+  /// True if the item is a member of exactly one mode in all loops together, and none of its callouts runs. Also true
+  /// if it is a member of no mode, and one callout runs.
   var isHeldByOneMode: Bool { holds.count == 2 }
 
   /// Ends a hold for which `hold` has returned true.
@@ -44,7 +45,7 @@ package final class OwnedDescriptor: Sendable {
     if holds.giveUp() { close() }
   }
 
-  /// Called once. In a child of fork(2) the number is left alone.
+  /// Called once. Does nothing in a child of fork(2).
   @inline(never)
   func close() {
     guard forkGeneration == Kernel.forkGeneration else { return }

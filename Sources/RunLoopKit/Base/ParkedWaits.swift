@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The waits of threads that take turns. A thread that changes the word of a wait ends the wait, even if it has another
-/// `TurnTaking`, or none.
+/// The waits of threads that take turns. A thread that changes the word of a wait ends the wait, even if that thread
+/// has another `TurnTaking`, or none.
 final class ParkedWaits: ProcessWideObject {
   private struct Wait {
     let word: UInt
