@@ -17,7 +17,7 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
   private let lock = Lock()
   /// Guarded by `lock`.
   @exclusivity(unchecked) private var state = State()
-  /// A longer time counts as no limit, as for a run.
+  /// A longer time limit counts as none. The limit of a run follows the same rule.
   private static var longest: Duration { .seconds(504_911_232) }
 
   private init() {}
@@ -26,8 +26,8 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
   /// limit passes, if what is awaited can be withdrawn then.
   ///
   /// - Parameters:
-  ///   - timeout: Measured in real time, and in virtual time on a thread that has it. Nil, and more than about 16
-  ///     years: no limit.
+  ///   - timeout: Measured in real time, and in virtual time on a thread that has it. Nil, or more than about 16 years,
+  ///     sets no limit.
   ///   - begin: Called once, on the calling thread, also in a task that is cancelled already. It makes sure that
   ///     `settle` is called, and returns how to withdraw what it has begun: a closure that is called at most once, on
   ///     any thread, and returns true if no other code will call `settle`.
@@ -74,13 +74,13 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     withExtendedLifetime(withdrawal) { continuation?.resume(with: result) }
   }
 
-  /// As `settle`, but if the wait was called off before, the task gets that reason in place of the value. For values
-  /// that mean nothing then, such as a date.
+  /// Does what `settle` does, but if the wait was called off before, the task gets `reason` in place of the value. For
+  /// values that mean nothing to a task that was called off, such as a date.
   package func settleUnlessCalledOff(_ value: Value) {
     settle(lock.withLock { state.reason }.map { .failure($0) } ?? .success(value))
   }
 
-  /// Ends the wait with a result. If the wait was called off before, the task gets that reason in place of a failure.
+  /// Ends the wait with a result. If the wait was called off before, the task gets `reason` in place of a failure.
   package func end(_ result: Result<Value, any Error>) {
     switch result {
     case .success(let value): settle(.success(value))
@@ -88,11 +88,11 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Ends the wait with a failure: the reason if the wait was called off before, else `error`.
+  /// Ends the wait with a failure: `reason` if the wait was called off before, else `error`.
   package func lose(_ error: any Error) { settle(.failure(lock.withLock { state.reason } ?? error)) }
 
-  /// Called when `begin` has returned. A result that was kept wins over one that comes now: the continuation is taken
-  /// in the same section.
+  /// Called when `begin` has returned. A result in `early` wins over one that comes now, because this function takes
+  /// `early` and the continuation under one hold of the lock.
   private func hasBegun(_ withdrawal: @escaping @Sendable () -> Bool) {
     let (early, continuation, reason) = lock.withLock {
       () -> (Result<Value, any Error>?, UnsafeContinuation<Value, any Error>?, (any Error)?) in

@@ -1,6 +1,6 @@
 internal import RunLoopLibc
 
-/// Elements in the order of adding. A row grows to what a burst needs, and `trim` frees that again.
+/// Elements in the order of adding. A row grows as a burst of elements needs, and `trim` frees that memory again.
 ///
 /// Not an array, since each access to an element of an array costs a reference count and a check.
 package struct Row<Element>: ~Copyable {
@@ -11,9 +11,9 @@ package struct Row<Element>: ~Copyable {
   private var end = 0
 
   private static var firstCapacity: Int { 4 }
-  /// The capacity that an empty row keeps.
+  /// The largest capacity that an empty row keeps in any case.
   private static var mostSpare: Int { 1024 }
-  /// The capacity that an empty row keeps after a burst that has used a quarter of it or more.
+  /// The largest capacity that an empty row keeps if the last burst has used a quarter of it or more.
   private static var mostKept: Int { 8192 }
 
   package init() {}
@@ -22,7 +22,7 @@ package struct Row<Element>: ~Copyable {
   package var isEmpty: Bool { first == end }
 
   /// The index counts from the first element; it must be below `count`.
-  // There is memory, since the row is not empty then.
+  // A row in which the index is valid is not empty, so there is memory.
   package subscript(index: Int) -> Element {
     @inline(__always) unsafeAddress { UnsafePointer(elements! + (first + index)) }
     @inline(__always) unsafeMutableAddress { elements! + (first + index) }
@@ -32,7 +32,7 @@ package struct Row<Element>: ~Copyable {
   @inline(__always)
   package mutating func append(_ element: consuming Element) {
     if end == capacity { makeRoom() }
-    // `makeRoom` makes memory where there is none: the capacity was 0 then.
+    // There is memory: while there was none, `end` and `capacity` were both 0, and `makeRoom` has allocated it.
     (elements! + end).initialize(to: element)
     end += 1
   }
@@ -63,7 +63,7 @@ package struct Row<Element>: ~Copyable {
   }
 
   /// Frees the memory of a burst, if the row is empty. The code that empties a row calls this once at the end, not
-  /// after each element. Large bursts that follow each other use the same memory, up to a limit.
+  /// after each element. Large bursts that follow each other use the same memory, up to `mostKept`.
   @inline(__always)
   package mutating func trim() {
     guard first == end else { return }
@@ -80,8 +80,9 @@ package struct Row<Element>: ~Copyable {
     capacity = 0
   }
 
-  /// Moves the elements to the start, if half of the memory is free there. As many elements have been taken since the
-  /// last move, so that a move costs O(1) for each. Otherwise doubles the memory.
+  /// Moves the elements to the start of the memory, if half of it or more is free before them. At least as many
+  /// elements have been taken since the last move, so a move costs O(1) for each taken one. Otherwise doubles the
+  /// memory.
   @inline(never)
   private mutating func makeRoom() {
     let count = count

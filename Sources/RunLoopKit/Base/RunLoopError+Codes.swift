@@ -12,9 +12,9 @@ extension RunLoopError {
   public static let itemInOtherLoop = itemInOtherLoop("the item")
   /// The call runs one mode, and was given `.common`, which stands for several.
   public static let commonModeNotRunnable = commonModeNotRunnable(call: nil)
-  /// The call hosts a loop, and comes from an observer that another call of the host notifies.
+  /// The call is one of a host, and was made by an observer that another call of the host is notifying.
   public static let busy = busy(call: nil)
-  /// The call hosts a loop in one mode while it waits for its host in another one.
+  /// The call would host a loop in one mode while the loop waits for its host in another one.
   public static let hostedElsewhere = RunLoopError(
     .runLoop, code: 18, "the loop waits for its host in another mode; a host serves one mode at a time")
   /// A signal handler has made a call that only ordinary code may make.
@@ -38,8 +38,8 @@ extension RunLoopError {
     .runLoop, code: 15, "the receiver released the right to reply without replying")
   /// The message is larger than the receiver, or the system, takes.
   public static let messageTooLarge = messageTooLarge("the message is too large")
-  /// The message has more than `Message.maximumDescriptors`. Between processes a payload of more than 64 KiB takes one
-  /// of these places, and so does each right to a port of a third process.
+  /// The message has more descriptors than `Message.maximumDescriptors`. Between processes a payload of more than 64
+  /// KiB counts as one, and so does each right to a port of a third process.
   public static let tooManyDescriptors = RunLoopError(
     .runLoop, code: 17,
     "too many descriptors: a message has room for \(RunLoop.Message.maximumDescriptors); between processes a payload of "

@@ -12,7 +12,7 @@ extension RunLoopError {
     return status
   }
 
-  /// The same for a function of the core that makes several system calls. The error names the one that failed.
+  /// Checks the status of a function of the core that makes several system calls. The error names the one that failed.
   @inline(__always)
   @discardableResult
   package static func checkCore(
@@ -22,7 +22,7 @@ extension RunLoopError {
     return status
   }
 
-  /// The system call that failed in this thread's last call of such a function; nil if the core itself refused.
+  /// The system call that failed in this thread's last call of the core; nil if the core itself refused.
   package static var failedCall: String? { rlc_failed_call().map { String(cString: $0) } }
 
   /// Checks the result of a libc function, which returns -1 and sets `errno` if it fails.
@@ -89,7 +89,7 @@ extension RunLoopError {
 
 /// The limits that errors name, with their values at the moment.
 private enum ResourceLimit {
-  // By number: each C library has a type of its own for the constants.
+  // The limits are given as numbers, because each C library has its own type for the constants.
   static var descriptors: String { "RLIMIT_NOFILE is \(words(7))" }
   static var processes: String { "RLIMIT_NPROC is \(words(6))" }
 

@@ -1,4 +1,5 @@
-/// Why a call was not carried out. A call that throws one has changed nothing, unless its documentation says otherwise.
+/// Why a call was not carried out. A call that throws such an error has changed nothing, unless its documentation says
+/// otherwise.
 ///
 /// Two errors are equal if their domains and codes are; the call and the text do not count [RLK-ERROR-9]. An error is
 /// therefore matched by the name of its constant: `catch RunLoopError.loopEnded`,
@@ -31,12 +32,13 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   public let domain: Domain
   /// The number of the error in its domain. A number is never used again for another error.
   public let code: Int32
-  /// The call that failed; nil if a value was refused before any call was made, or if the error needs no name.
+  /// The call that failed; nil if a value was refused before any call was made, or if the error is clear without it.
   ///
-  /// A call of this library is spelled as it is declared (`run(in:for:returnAfterSourceHandled:)`), one of the system
-  /// as its manual page spells it (`epoll_ctl`) [RLK-ERROR-8].
+  /// A call of this library is spelled as it is declared (`run(in:for:returnAfterSourceHandled:)`), a call of the
+  /// system as its manual page spells it (`epoll_ctl`) [RLK-ERROR-8].
   public var call: String? { details?.call }
-  /// In an object, so that the error has four words, which an internal call that throws by type returns in registers.
+  /// These are in an object, so that an error has four words. Internal functions that throw by type return those in
+  /// registers.
   private let details: Details?
 
   private final class Details: Sendable {
@@ -58,7 +60,7 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// An error of any domain.
   /// - Parameters:
   ///   - domain: What gives the code its meaning.
-  ///   - code: The error, by any number; of the domain `.system` an errno(3) number.
+  ///   - code: The number of the error in its domain; in the domain `.system` an errno(3) number.
   ///   - call: The call that failed.
   ///   - text: What the call was about (a descriptor, a path, a value) and what to do instead.
   public init(_ domain: Domain, code: Int32, call: String? = nil, _ text: String? = nil) {
@@ -94,13 +96,13 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     hasher.combine(code)
   }
 
-  /// Makes constants patterns for any error: `catch RunLoopError.loopEnded`.
+  /// Lets a `catch` or `switch` match any error with a constant: `catch RunLoopError.loopEnded`.
   public static func ~= (pattern: RunLoopError, error: any Error) -> Bool { (error as? RunLoopError) == pattern }
 
   /// What went wrong, and what to do instead if that is known. The text names the descriptor, path, port, item or value
   /// that the call was about [RLK-ERROR-10].
   ///
-  /// An error of the system is worded `descriptor 7 is not open (epoll_ctl: Bad file descriptor)`, another one
+  /// An error of the system is worded `descriptor 7 is not open (epoll_ctl: Bad file descriptor)`, any other error
   /// `flush(): call this on the run loop's own thread, …`.
   public var description: String {
     let words: String? =

@@ -1,6 +1,6 @@
 internal import CRunLoopCore
 
-/// An address on the calling thread's stack. The frame there may have been left.
+/// An address on the calling thread's stack. The frame that was there may have ended since.
 struct StackPlace {
   let address: UInt
 
@@ -11,12 +11,12 @@ struct StackPlace {
   @inline(__always)
   init<Value>(_ variable: UnsafePointer<Value>) { address = UInt(bitPattern: variable) }
 
-  /// Whether the run whose mark is at `other` was left, as seen from a call at this place. A mark is a variable that
-  /// holds its own address. Always false while AddressSanitizer keeps variables outside the stack
-  /// (`detect_stack_use_after_return`).
+  /// Whether an exception or longjmp(3) has left the run whose mark is at `other`, as seen from a call at this place. A
+  /// mark is a variable that holds its own address. Always false while AddressSanitizer keeps variables outside the
+  /// stack (`detect_stack_use_after_return`).
   func sees(left other: UInt) -> Bool { !rlc_kit_has_fake_stack() && rlc_kit_is_left(other, address) }
 
-  /// The same for a run that begins, whose mark is at this place.
+  /// Returns what `sees` returns, for a run that begins and has its mark at this place.
   func seesRun(left other: UInt) -> Bool {
     !rlc_kit_has_fake_stack() && rlc_kit_is_left(other, address + UInt(RLC_KIT_BETWEEN_RUNS))
   }

@@ -2,8 +2,8 @@ internal import CRunLoopCore
 internal import RunLoopLibc
 
 package enum StandardError {
-  /// Writes to standard error. A failure is ignored: it cannot be reported anywhere. It sends no SIGPIPE, which could
-  /// end the process [RLK-DIAG-6].
+  /// Writes to standard error. A failure is ignored: it cannot be reported anywhere. The write sends no SIGPIPE, which
+  /// could end the process [RLK-DIAG-6].
   package static func write(_ text: String) {
     var text = text
     text.withUTF8 { bytes in _ = rlc_descriptor_write(STDERR_FILENO, bytes.baseAddress, bytes.count) }

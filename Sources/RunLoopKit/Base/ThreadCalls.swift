@@ -30,7 +30,7 @@ enum ThreadCalls {
   /// Makes all threads of the process pass a full barrier. Returns false if the system refuses.
   static func barrier() -> Bool { rlc_thread_barrier() == 0 }
 
-  /// Keeps the compiler from moving later loads before earlier stores. It is no instruction.
+  /// Keeps the compiler from moving later loads before earlier stores. Costs no instruction.
   @inline(__always)
   static func lightBarrier() { rlc_thread_light_barrier() }
 }

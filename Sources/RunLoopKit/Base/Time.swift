@@ -56,7 +56,7 @@ extension Duration {
   private static func nanosecondsRoundedUp(_ attoseconds: Int128) -> UInt64 {
     if attoseconds >= largest { return Time.forever }
     let parts = UInt128(attoseconds)
-    // The quotient has 64 bits: it is less than that of `largest`.
+    // The quotient fits into 64 bits, because `attoseconds` is less than `largest`.
     let (quotient, remainder) = (1_000_000_000 as UInt64).dividingFullWidth(
       (UInt64(truncatingIfNeeded: parts >> 64), UInt64(truncatingIfNeeded: parts)))
     return quotient + (remainder > 0 ? 1 : 0)

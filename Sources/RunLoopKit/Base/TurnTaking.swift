@@ -5,7 +5,8 @@
 package protocol TurnTaking: AnyObject, Sendable {
   /// Sleeps until `wake` of the same word, or until the deadline on the monotonic clock; it may return earlier.
   ///
-  /// - Parameter isUnchanged: Called once, so that a change whose `wake` follows is not missed. False: no sleep.
+  /// - Parameter isUnchanged: Called once, before the sleep. If it returns false, the word has changed already, and the
+  ///   thread must not sleep.
   func wait(on word: UInt, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool)
   /// Wakes the threads that sleep on the word, which has changed. - Thread: Any, also one that takes no turns.
   func wake(_ word: UInt)
