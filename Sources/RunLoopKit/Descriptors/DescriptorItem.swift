@@ -6,7 +6,7 @@ extension RunLoop {
   ///
   /// A program neither subclasses it nor creates one.
   open class DescriptorItem: Item, @unchecked Sendable {
-    /// `RLC_` bits. The four lowest and the highest are the interest; those in between say how the core reports it.
+    /// `RLC_` bits. The four lowest and the highest are the interest. The others say how the core reports readiness.
     final let wanted: Atomic<UInt8>
     /// The descriptor. That of a source of system events belongs to the source, and only the loop uses it.
     package final let descriptor: Int32

@@ -6,12 +6,12 @@ extension RunLoop {
   /// Nested runs do not call the source while its own callout is on the stack [RLK-FD-3].
   ///
   /// An end is a hang-up, an error, or the end of the file with nothing left to read. The loop calls the source once
-  /// each time that an end begins [RLK-FD-2, RLK-FD-10]. The source stays a member: a FIFO is read when its next writer
-  /// comes, and each datagram that is refused is reported. This holds for all sources that share the descriptor, in
-  /// each mode and in a host's loop, also for an end that begins while the source is paused by its limit [RLK-FD-43].
-  /// While an end lasts the source is edge-triggered; the first event that is more than the end makes it
-  /// level-triggered again. If the process has no descriptor left for that (`EMFILE`), an end may be reported twice,
-  /// not more [RLK-FD-44].
+  /// each time that an end begins [RLK-FD-2, RLK-FD-10]. The source stays a member, so the loop calls it when a FIFO
+  /// has its next writer, and for each datagram that is refused. This holds for all sources that share the descriptor,
+  /// in each mode and in a host's loop, also for an end that begins while the source is paused by its limit
+  /// [RLK-FD-43]. While an end lasts the source is edge-triggered; the first event that reports more than the end makes
+  /// it level-triggered again. If the process has no descriptor left for watching an end this way (`EMFILE`), an end
+  /// may be reported twice, not more [RLK-FD-44].
   ///
   /// If the kernel refuses to watch the descriptor again after a suspension, or refuses a change (`ENOSPC`, `ENOMEM`),
   /// the loop calls the source once with `error` alone. Setting `interest` tries again, and so does the loop, at most
@@ -23,9 +23,9 @@ extension RunLoop {
   /// To close a descriptor while its source is a member is a mistake, and does no harm: the source gets no further
   /// event, and no event reaches another source that has the number by then [RLK-FD-5]. If the loop notices, because
   /// the kernel refuses a change, it calls the source once with `error` alone; do not read then, since the number may
-  /// belong to another file [RLK-FD-34]. There are two exceptions: a duplicate that stays open still calls this source,
-  /// and a source that was suspended when its descriptor was closed gets the events of the number's next owner after it
-  /// was resumed [RLK-FD-19, RLK-FD-20]. Source: `CFFileDescriptorRef`.
+  /// belong to another file [RLK-FD-34]. There are two exceptions. While a duplicate stays open, this source still gets
+  /// its events. A source that was suspended when its descriptor was closed gets the events of the number's next owner
+  /// after it was resumed [RLK-FD-19, RLK-FD-20]. Source: `CFFileDescriptorRef`.
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What a source waits for, and what its handler is called with.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
@@ -69,8 +69,9 @@ extension RunLoop {
       /// As long as the descriptor is ready, pass after pass [RLK-FD-1].
       case level
       /// Once for each change: the handler reads or writes until that would block. What becomes ready while it runs is
-      /// not lost [RLK-FD-6]. If a level-triggered source shares the descriptor, this one is called as that one is. It
-      /// may be called once more when another source on the descriptor is removed, suspended, or changes its interest.
+      /// not lost [RLK-FD-6]. If a level-triggered source shares the descriptor, this source is level-triggered, too.
+      /// It may be called once more when another source on the descriptor is removed, suspended, or changes its
+      /// interest.
       case edge
       /// Once; then the source is disarmed until `interest` is set, which its own handler may do [RLK-FD-7].
       case oneShot
@@ -87,14 +88,14 @@ extension RunLoop {
 
     /// Who closes the descriptor.
     public enum Ownership: Sendable {
-      /// The caller's: it must stay open while the source is a member of a mode.
+      /// The caller, which keeps it open while the source is a member of a mode.
       case borrowed
       /// The source. It closes the descriptor once: when it was invalidated or is destroyed, is a member of no mode,
       /// and none of its callouts runs [RLK-FD-14, RLK-FD-15, RLK-FD-17, RLK-FD-24, RLK-REMOVE-9]. The end of its
-      /// loop's thread removes it from its modes, which destroys it if it has no other reference; if its own callout
-      /// has ended the thread, the source is invalidated [RLK-FD-16, RLK-END-11]. An initialiser that throws closes
-      /// nothing. If `add` throws, the source still owns the descriptor, and closes it when it is released. A method of
-      /// `Local` that cannot add its source closes the descriptor, too.
+      /// loop's thread removes the source from its modes, which destroys it if it has no other reference; if its own
+      /// callout has ended the thread, the source is invalidated [RLK-FD-16, RLK-END-11]. An initialiser that throws
+      /// closes nothing. If `add` throws, the source still owns the descriptor, and closes it when it is released. A
+      /// method of `Local` that cannot add its source closes the descriptor, too.
       ///
       /// To hand a descriptor over is a promise: while the source is a member, only its callouts read the descriptor or
       /// a duplicate of it, and no other code closes it. Any code may write. In return the loop, when it has found the
@@ -134,12 +135,12 @@ extension RunLoop {
     ///   - ownership: Whether the source closes the descriptor.
     ///   - unpollable: What becomes of a descriptor that the kernel cannot watch.
     ///   - order: Ignored: descriptors are served in the order of readiness.
-    ///   - limit: How often the loop may call the source; nil: always. After a pause an edge-triggered source is called
-    ///     again if it is ready.
+    ///   - limit: How often the loop may call the source; nil sets no limit. After a pause the loop calls an
+    ///     edge-triggered source again if it is ready.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the descriptor is negative. One that is not open
-    ///   (`EBADF`), and what cannot be waited for (`EPERM`), are refused by `add`; with `.alwaysReady` at once:
-    ///   `EBADF`, and `EISDIR` for a folder [RLK-FD-12].
+    /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the descriptor is negative. With `.alwaysReady` also
+    ///   `EBADF` if it is not open, and `EISDIR` for a folder; without, `add` refuses a descriptor that is not open
+    ///   (`EBADF`) or cannot be waited for (`EPERM`) [RLK-FD-12].
     public convenience init(
       fileDescriptor: Int32, interest: Readiness, trigger: Trigger = .level, ownership: Ownership = .borrowed,
       unpollable: Unpollable = .refuse, limit: RateLimit? = nil, order: Int = 0,
@@ -193,10 +194,10 @@ extension RunLoop {
     private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & Readiness.all }
 
     /// What the source waits for, besides hang-ups and errors. Setting it, also to the same value, re-arms a one-shot
-    /// source, and calls a source again if it has ended or is edge-triggered and ready. If the source's own callout
-    /// sets it, the end that the callout was called with is not reported again, unless the interest has become larger
-    /// [RLK-FD-42]. Takes effect at once, also while a loop sleeps [RLK-FD-4, RLK-FD-33]. If the kernel refuses the
-    /// change, the interest stays as it was; `setInterest` throws then.
+    /// source. It also causes another call if the descriptor is at an end, or if the source is edge-triggered and
+    /// ready. If the source's own callout sets it, the end that the callout was called with is not reported again,
+    /// unless the interest has become larger [RLK-FD-42]. Takes effect at once, also while a loop sleeps [RLK-FD-4,
+    /// RLK-FD-33]. If the kernel refuses the change, the interest stays as it was; `setInterest` throws then.
     ///
     /// - Complexity: One system call for each mode; none where nothing changes [RLK-FD-22].
     public var interest: Readiness {

@@ -2,7 +2,7 @@
 final class ItemDescriptors: Sendable {
   /// The item closes it at its end.
   let owned: OwnedDescriptor?
-  /// The same without a reference count, for code that holds the item.
+  /// `owned` without a reference count, for code that holds the item.
   let heldOwned: Unmanaged<OwnedDescriptor>?
   /// Watched in place of the descriptor. Closed when the item is destroyed.
   let standIn: OwnedDescriptor?

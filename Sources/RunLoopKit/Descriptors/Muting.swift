@@ -10,7 +10,7 @@ extension ModePointer {
 }
 
 extension RunLoop.Item {
-  /// The same in each of the item's modes of the loop.
+  /// Mutes or unmutes the item in each of its modes of the loop.
   final func setMuted(_ isMuted: Bool, on loop: RunLoop) {
     withLinks { links in
       for link in links where link.loop === loop { link.mode?.setMuted(isMuted, self, link.token, on: loop) }
@@ -21,8 +21,8 @@ extension RunLoop.Item {
 // MARK: Readiness sources in nested runs
 
 extension RunLoop {
-  /// Called before the source's callout. From now on nested runs do not serve the source. Returns false if a callout of
-  /// it is on the stack already. - Thread: The loop's own.
+  /// Called before the source's callout. Nested runs do not serve the source until `endServing`. Returns false if a
+  /// callout of the source is on the stack already. - Thread: The loop's own.
   @inline(__always)
   func beginServing(_ source: FileDescriptorSource, in mode: ModePointer) -> Bool {
     let run = innermostRun  // the run whose pass serves it
@@ -34,21 +34,21 @@ extension RunLoop {
     return true
   }
 
-  /// For a source that was removed and added again in its own callout: the new registration is not muted.
+  /// Mutes a source that was removed and added again in its own callout: its new registration is not muted yet.
   @inline(never)
   private func muteAgain(_ activation: Activation, in mode: ModePointer) {
     activation.state.served = nil
     lock.withLock { activation.muteServed(in: mode, on: self) }
   }
 
-  /// Called after the callout that `beginServing` has announced. - Thread: The loop's own.
+  /// Called after the callout that followed `beginServing`. - Thread: The loop's own.
   @inline(__always)
   func endServing(_ source: FileDescriptorSource) {
     if !innermostRun.endsServing(source) { endServingAfterRuns(source) }
   }
 
-  /// For a callout that has begun runs. Nested runs do not serve the source, so a run that is still there has not made
-  /// this callout: it was left by an exception or longjmp(3), and ends here.
+  /// For a callout that has begun runs. Nested runs do not serve the source, so an innermost run that does not serve it
+  /// is one of those: an exception or longjmp(3) has left it, and it ends here.
   @inline(never)
   private func endServingAfterRuns(_ source: FileDescriptorSource) {
     while innermostRun.isRunning, !innermostRun.serves(source) { endLeftRun(hasCalloutEnded: false) }
@@ -61,8 +61,9 @@ extension RunLoop {
 }
 
 extension Activation {
-  /// Called when a nested run begins. Takes the descriptor sources whose callouts are on the stack out of its port set.
-  /// They are removed, not masked, since epoll would report a hang-up all the same. Under the lock.
+  /// Called when a nested run begins. Takes the descriptor sources whose callouts are on the stack out of the port set
+  /// of the run's mode. They are removed, not masked, since epoll reports hang-ups of a masked descriptor, too. Under
+  /// the lock.
   func muteServed(in mode: ModePointer, on loop: RunLoop) {
     var enclosing: Activation? = self
     while let activation = enclosing {

@@ -19,7 +19,7 @@ extension RunLoop.Item {
     if kind == .descriptorSource, let owned, !owned.isHeldByOneMode { doubt(in: loop) }
   }
 
-  /// The same in the item's other loops. Called with no lock held.
+  /// Does what `doubtReadiness(in:)` does, in the item's other loops. Called with no lock held.
   @inline(never)
   final func doubtReadiness(outside loop: RunLoop) {
     guard kind == .descriptorSource, let owned, !owned.isHeldByOneMode else { return }

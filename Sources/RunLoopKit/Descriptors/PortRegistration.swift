@@ -11,7 +11,7 @@ package struct PortRegistration {
   /// The kernel reports these whatever the interest is, and the core reports them once.
   package static let ended = UInt32(RLC_HANGUP | RLC_ERROR)
   package static let writable = UInt32(RLC_WRITABLE)
-  /// An error and nothing else. For a counter: its read has failed.
+  /// An error and nothing else. For a counter it means that the read has failed.
   static let failed = UInt32(RLC_ERROR)
   /// How the core reports readiness.
   package static let edge = UInt8(RLC_EDGE)

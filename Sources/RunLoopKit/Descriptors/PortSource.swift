@@ -18,10 +18,10 @@ extension RunLoop {
     /// - Parameters:
     ///   - fileDescriptor: The counter or pipe to read from; at least 0, and open when the source is added.
     ///   - order: Ignored: port sources are served in the order of readiness.
-    ///   - limit: How often the loop may call the source; nil: always.
+    ///   - limit: How often the loop may call the source; nil sets no limit.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
-    /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the descriptor is negative. One that is not open is
-    ///   refused by `add` (`EBADF`).
+    /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the descriptor is negative. `add` refuses a descriptor
+    ///   that is not open (`EBADF`).
     public convenience init(
       fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, _ body: @escaping @Sendable (PortSource) -> Void
     ) throws {

@@ -23,9 +23,9 @@ extension RunLoop.RateLimiter {
     return hasHandled
   }
 
-  /// Arms a source whose calls were used up in another loop, so that the one-shot event or the hang-up that was taken
-  /// here is delivered after the pause. The source is muted first, so this only stores the registration: epoll gets it
-  /// when the source is unmuted. If epoll refuses it then, the loop tries again (`Unwatched`).
+  /// Arms a source whose calls were used up in another loop, so that the one-shot event or the hang-up that this loop
+  /// has taken is delivered after the pause. The source is muted first, so this only stores the registration: epoll
+  /// gets it when the source is unmuted. If epoll refuses it then, the loop tries again (`Unwatched`).
   private func armAgain(_ source: RunLoop.FileDescriptorSource, in mode: ModePointer, of loop: RunLoop) {
     loop.lock.withLock {
       guard let token = source.token(in: mode) else { return }
@@ -52,7 +52,8 @@ extension RunLoop.RateLimiter {
   }
 
   /// Adds the timer to the item's modes of the loop, and mutes the item. Returns false if the timer cannot be added;
-  /// then the item is not paused. An item that was removed in its callout is paused where it is added. Under the lock.
+  /// then the item is not paused. An item that was removed in its callout is paused in the modes to which it is added
+  /// afterwards. Under the lock.
   private func beginRest(_ item: RunLoop.Item, _ timer: RunLoop.Timer, in loop: RunLoop) -> Bool {
     let modes = item.withLinks { links in links.compactMap { $0.loop === loop ? $0.mode : nil } }
     do throws(RunLoopError) {

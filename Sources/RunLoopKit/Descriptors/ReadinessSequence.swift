@@ -10,8 +10,8 @@ extension RunLoop {
   ///   - ownership: Whether the descriptor is closed when the sequence is released.
   ///   - unpollable: What to do with a descriptor that the kernel cannot watch; often standard input.
   ///   - mode: A loop that does not run in this mode delivers nothing.
-  /// - Throws: As `FileDescriptorSource.init`, which closes nothing then; and `.loopEnded` and `.forked` as
-  ///   `add(_:to:)`, after an owned descriptor was closed.
+  /// - Throws: What `FileDescriptorSource.init` throws; an owned descriptor stays open then. Also `.loopEnded` and
+  ///   `.forked`; an owned descriptor is closed then.
   /// - Thread: Any. - Complexity: Two system calls an element.
   public func readiness(
     of fileDescriptor: Int32, for interest: FileDescriptorSource.Readiness = .readable,

@@ -26,7 +26,7 @@ struct Unwatched {
 // Under the lock.
 
 extension ModePointer {
-  /// Called when epoll refuses a member: `item`, or one that is not known.
+  /// Called when epoll refuses a member. `item` is nil if the caller does not know which one.
   @inline(never)
   func noteUnwatched(_ item: RunLoop.Item?, on loop: RunLoop) {
     var unwatched = ports.unwatched ?? Unwatched()
@@ -39,15 +39,15 @@ extension ModePointer {
   @inline(__always)
   func forgetUnwatched(_ item: RunLoop.Item) { if ports.unwatched != nil { ports.unwatched!.forget(item) } }
 
-  /// When a wait must end by itself: for a retry, or for timers whose date no timerfd reports. Never, if epoll reports
-  /// everything.
+  /// When a wait must end by itself, for a retry or for timers whose date no timerfd reports. `Time.forever` if epoll
+  /// reports everything.
   func waitLimit(on loop: RunLoop) -> UInt64 {
     min(ports.unwatched?.retryAt ?? Time.forever, timers.isAtRest ? Time.forever : timers.carriedDate(loop.kernel))
   }
 
   /// Arms the mode's timerfd, so that it ends the sleep of a host when an error is to be delivered, a registration is
-  /// to be tried again, or a timer is due whose clock has no timerfd. Returns false if it cannot: then the host must
-  /// not sleep.
+  /// to be tried again, or a timer is due whose clock has no timerfd. Returns false if the timerfd cannot be armed:
+  /// then the host must not sleep.
   func hasArmedRetry(on loop: RunLoop) -> Bool {
     let limit = waitLimit(on: loop)
     return limit == Time.forever || timers.want(limit)
