@@ -17,10 +17,10 @@ private struct LoopSnapshot {
     let name: String
     let isCommon: Bool
     let portSet: Int32?
-    /// The error with which its waits fail; 0: they succeed.
+    /// The error with which the mode's waits fail; 0 if they succeed.
     let waitFailure: Int32
     let timerPort: String
-    /// Of the timers on other clocks.
+    /// The timer ports of the clocks other than `.suspending`.
     let otherTimerPorts: [String]
     let sources: [RunLoop.Item]
     let ports: [RunLoop.Item]

@@ -18,8 +18,8 @@ package enum Diagnosis {
   /// Reports a warning. With no lock held.
   package static func warn(_ text: String) { report(.warning, text) }
 
-  /// As `warn`, for a caller that holds a lock or may hold one. Another thread calls the handler. A handler that is
-  /// installed during this call does not get the text.
+  /// Does what `warn` does, for a caller that holds a lock or may hold one. Another thread calls the handler. A handler
+  /// that is installed during this call does not get the text.
   package static func warnLocked(_ text: String) {
     guard settings.reports(.warning) else { return }
     guard settings.hasHandler else { return StandardError.write(line(text)) }
@@ -75,7 +75,7 @@ final class DiagnosisSettings: @unchecked Sendable {
   private var handler: (@Sendable (RunLoop.Diagnostics.Level, String) -> Void)?
   private var hints: Set<String> = []
   private var pending: [String] = []
-  /// The process in which a thread delivers `pending`; 0: no thread does.
+  /// The process in which a thread delivers `pending`; 0 if no thread does.
   private var deliverer: UInt32 = 0
 
   init() {
@@ -120,7 +120,7 @@ final class DiagnosisSettings: @unchecked Sendable {
     }
   }
 
-  /// Takes the next text. Nil: there is none, and the calling thread stops delivering.
+  /// Takes the next text. Returns nil if there is none; the calling thread then stops delivering.
   func takePending() -> String? {
     lock.withLock {
       if pending.isEmpty { deliverer = 0 }

@@ -11,11 +11,11 @@ extension RunLoop {
       case warning
     }
 
-    /// The lowest level that is reported; nil: nothing is reported. - Thread: Any.
+    /// The lowest level that is reported. If it is nil, nothing is reported. - Thread: Any.
     public var level: Level?
 
     /// Called with the text of each report: one line, without a newline. Control characters in names are escaped
-    /// [RLK-DIAG-8]. Nil: RunLoopKit writes the line to standard error, beginning with "RunLoopKit: ".
+    /// [RLK-DIAG-8]. If it is nil, RunLoopKit writes the line to standard error, beginning with "RunLoopKit: ".
     ///
     /// - Thread: Any: the thread whose call is reported, or one that only delivers reports. - Re-entry: The handler may
     ///   call everything; no lock is held [RLK-DIAG-7].

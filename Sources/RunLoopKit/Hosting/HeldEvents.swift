@@ -30,7 +30,7 @@ extension PassEvent {
     let source = unsafeDowncast(item.takeUnretainedValue(), to: RunLoop.FileDescriptorSource.self)
     let left = ready & (source.readyNow | ~plain)
     if left != 0 { return .port(item, ready: left) }
-    // If the kernel refuses to arm the source again, it is called with nothing to read: nothing else would call it.
+    // If the kernel refuses to arm the source again, the loop calls it with nothing to read: no later event comes.
     if source.isOneShot, !source.armAgain(in: mode, of: loop) { return self }
     drop()
     return nil
@@ -38,7 +38,7 @@ extension PassEvent {
 }
 
 extension RunLoop.FileDescriptorSource {
-  /// Whether the descriptor can be read and written now. Both if the system call fails.
+  /// `readable` if the descriptor can be read now, and `writable` if it can be written. Both if the system call fails.
   fileprivate var readyNow: UInt32 {
     let found = Kernel.current.poll(registration.fileDescriptor, Int32(POLLIN | POLLOUT))
     guard found >= 0 else { return PortRegistration.readable | PortRegistration.writable }

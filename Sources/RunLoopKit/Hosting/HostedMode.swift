@@ -1,14 +1,15 @@
 extension ModePointer {
   /// Makes the port set, which the host polls, and a timerfd, even if the mode has no timers. The timerfd ends the
-  /// host's sleep when a refused registration is to be tried again. By then there may be no descriptor left for it.
+  /// host's sleep when a refused registration is to be tried again. It is made now, because the process may have no
+  /// descriptor left by then.
   func makeHostDescriptors(on loop: RunLoop) throws(RunLoopError) {
     try makePortSet(on: loop)
     // Made in the line above.
     try timers.makePort(.suspending, in: ports.set!, on: loop)
   }
 
-  /// Arms the timerfds, since nothing else ends a host's sleep for a date. Makes a timerfd again if other code has
-  /// closed it, and throws if it cannot. Returns false if the host must not sleep.
+  /// Arms the timerfds, since nothing else ends a host's sleep at a timer's date. If other code has closed the timerfd,
+  /// makes another one, or throws. Returns false if the host must not sleep.
   private func armForHost(on loop: RunLoop) throws(RunLoopError) -> Bool {
     loop.lock.lock()
     defer { loop.lock.unlock() }
@@ -29,7 +30,8 @@ extension ModePointer {
     loop.setPhase(.asleep)
     guard try armForHost(on: loop), loop.beginWait(in: ports.set!), !loop.stops.isRequested else { return true }
     if try hasHostedWork(on: loop) { return true }
-    // This poll may have consumed the edge of a wake that came meanwhile. The descriptor does not show it again.
+    // The poll in `hasHostedWork` may have consumed the edge of a wake that came meanwhile. The descriptor does not
+    // show that wake again.
     return !loop.wakes.word.isAsleep
   }
 
@@ -51,7 +53,7 @@ extension ModePointer {
     }
   }
 
-  /// Whether there is an event to serve, which it holds for the next pass. Wakes and past expiries do not count.
+  /// Returns whether there is an event to serve, and holds it for the next pass. Wakes and past expiries do not count.
   private func holdsHostedEvent(on loop: RunLoop) -> Bool {
     if loop.hostedWaits.hasEvent(for: self) { return true }
     var event = takeEvent(on: loop)

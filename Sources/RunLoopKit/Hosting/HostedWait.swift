@@ -14,9 +14,9 @@ struct HostedWait {
   }
 
   let mode: ModePointer
-  /// The place on the stack of the run in whose callout the host waits. 0: the host waits outside of all runs.
+  /// The place on the stack of the run in whose callout the host waits. 0 if the host waits outside of all runs.
   let parent: UInt
-  /// The `LoopHosting` that has begun the wait. Nil: a host without one.
+  /// The `LoopHosting` that has begun the wait. Nil if the host has none.
   var host: ObjectIdentifier?
   var phase = Phase.open
   /// The host has given the wait up, or `prepareToWait` has failed. The wait ends as soon as it is the innermost one of
@@ -39,7 +39,7 @@ struct HostNotification {
   let place: UInt
   /// The height of the thread's scopes where the observers' scope begins.
   let scope: Int
-  /// The item in whose callout the host has called; 0: none.
+  /// The item in whose callout the host has called; 0 if there is none.
   let callout: UInt
   /// How many callouts were on the stack before the call.
   let enclosingCallouts: Int

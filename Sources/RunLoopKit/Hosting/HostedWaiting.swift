@@ -5,9 +5,10 @@ extension RunLoop {
     return wait
   }
 
-  /// Begins the host's wait, or continues it. From here on wakes and stops go to the host (rules 15, 19), as they go to
-  /// a run from the top of its pass. So a wake or a stop that comes before the host sleeps is not lost, even from an
-  /// observer of before-waiting. What came after an earlier preparation of the same wait is kept for `runPendingWork`.
+  /// Begins the host's wait, or continues it. Until the wait ends, wakes and stops go to the host (rules 15, 19), as
+  /// they go to a run from the top of its pass. So a wake or a stop that comes before the host sleeps is not lost, even
+  /// from an observer of before-waiting. Those that came after an earlier `prepareToWait` of the same wait are kept for
+  /// `runPendingWork`.
   func beginHostedWait(in mode: ModePointer, for host: ObjectIdentifier?) {
     let hosted = hostedWaits
     if ownHostedWait == nil {
@@ -33,7 +34,7 @@ extension RunLoop {
       defer { state.currentMode = mode }
       return state.currentMode
     }
-    // From now on the end of each callout checks for open waits (`CalloutRecord.end`).
+    // Makes the end of each callout check for open waits (`CalloutRecord.end`).
     if run != nil { callouts.attention.add(1, ordering: .sequentiallyConsistent) }
     hosted.waits.append(
       HostedWait(
@@ -48,7 +49,7 @@ extension RunLoop {
   }
 
   /// Ends the innermost wait. Before that, notifies the observers of after-waiting if those of before-waiting were
-  /// notified. A stop by such an observer still counts for the wait; a wake at that moment is dropped, as in a run.
+  /// notified. A stop by an observer of after-waiting still counts for the wait; its wake is dropped, as in a run.
   /// Afterwards wakes and stops go to the enclosing run, if there is one.
   /// - Returns: Whether a wake or an interrupt, and whether a stop, came for the wait. A wake is passed on to the
   ///   enclosing run (rule 17).
@@ -112,7 +113,7 @@ extension RunLoop {
     if callout != 0 { lock.withLock { callouts.restore(callout, on: self) } }
   }
 
-  /// Returns the item in whose callout the host calls; 0: none.
+  /// Returns the item in whose callout the host has called, or 0 if there is none.
   private func beginNotification(at place: UInt, _ scope: Int) -> UInt {
     setPhase(.notifying)
     let (enclosing, callout) =

@@ -10,14 +10,14 @@ final class HostedWaits {
   private var passes: [Pass] = []
 
   private struct Pass {
-    /// As in `HostedWait`.
+    /// The place on the stack of the run in whose callout the host has asked for the pass; 0 outside of all runs.
     let parent: UInt
     /// A stop has reached the pass's run, which has ended without reading it.
     var isStopped = false
   }
 
-  /// Adds the pass that a host asks for inside the run at `parent`. If there is one with that parent, an exception has
-  /// left it, and those inside it.
+  /// Adds the pass that a host asks for inside the run at `parent`. If the list has a pass with that parent already, an
+  /// exception has left it and the passes inside it, and they are removed.
   func beginPass(inside parent: UInt) {
     forgetPass(inside: parent)
     passes.append(Pass(parent: parent))

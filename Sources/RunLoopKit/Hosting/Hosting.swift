@@ -25,8 +25,8 @@ extension RunLoop {
   /// The call notifies the observers of before-waiting, arms the mode's timer and marks the loop as waiting. So wakes,
   /// stops, and timers that other threads set make the descriptor readable [RLK-HOST-3, RLK-HOST-36]. From the
   /// beginning of this call until `runPendingWork(in:)` the loop counts as waiting in this mode: a wake or a stop, also
-  /// by an observer, takes effect in `runPendingWork(in:)` [RLK-HOST-7]. The host may call this again before that; then
-  /// the call first notifies the observers of after-waiting [RLK-HOST-21]. A host that will call neither again calls
+  /// by an observer, takes effect in `runPendingWork(in:)` [RLK-HOST-7]. If the host calls `prepareToWait(in:)` again
+  /// first, that call notifies the observers of after-waiting [RLK-HOST-21]. A host that will call neither again calls
   /// `cancelWait(in:)`. If the call throws an error other than `.busy` and `.hostedElsewhere`, the loop does not wait
   /// in this mode [RLK-HOST-18].
   ///
@@ -100,9 +100,9 @@ extension RunLoop {
   /// more, or not now. Does nothing if no wait has begun.
   ///
   /// The call notifies the observers of after-waiting if those of before-waiting were notified [RLK-HOST-21]. It drops
-  /// a stop or a wake that came for the wait, as a loop does that does not run [RLK-HOST-18]; but a wake in a callout
-  /// goes on to the enclosing run. Blocks, signals, events and messages stay for the next run or host. If the host has
-  /// begun a wait in a callout of the loop, and another one around it, the call ends both.
+  /// a stop or a wake that came for the wait, as a loop does that does not run [RLK-HOST-18]. If the wait was begun in
+  /// a callout, the wake goes on to the enclosing run. Blocks, signals, events and messages stay for the next run or
+  /// host. If the host has begun a wait in a callout of the loop, and another one around it, the call ends both.
   /// - Re-entry: Allowed in callouts and observers of the loop; then the wait ends when these, or the run that called
   ///   them, have returned [RLK-HOST-20].
   /// - Thread: The loop's own. - Blocks: No.

@@ -33,7 +33,7 @@ extension RunLoop {
     }
   }
 
-  /// Called when a run is over. Ends the waits left open inside it, and continues the wait in which it was begun.
+  /// Called when a run is over. Ends the waits that were left open in the run, and continues the wait around the run.
   @inline(never)
   func runEndsInHostedWait(_ run: UInt) {
     guard isInThisProcess else { return }
@@ -64,8 +64,8 @@ extension RunLoop {
     if endNotificationIfLeft(seenFrom: place) { endLeftHostedWaits() }
   }
 
-  /// Ends the notification of observers for the own wait, if an exception or longjmp(3) has left the host's call that
-  /// made it. The wait stays open: the host may continue it. Returns false if the call is still on the stack.
+  /// Ends the notification of observers for `ownHostedWait`, if an exception or longjmp(3) has left the host's call
+  /// that made it. The wait stays open: the host may continue it. Returns false if the call is still on the stack.
   @discardableResult
   private func endNotificationIfLeft(seenFrom place: StackPlace) -> Bool {
     guard let wait = ownHostedWait, wait.phase == .notifying, let notification = wait.notification else { return true }

@@ -30,14 +30,14 @@ public final class LoopHosting {
   public private(set) var isAttached = true
 
   /// How a run of the loop sleeps inside the host, which serves its own sources meanwhile. For hosts whose library can
-  /// be iterated. Nil, as at first: the run sleeps by itself, and the host serves nothing meanwhile.
+  /// be iterated. If it is nil, as at first, the run sleeps by itself, and the host serves nothing meanwhile.
   ///
   /// A run that is about to sleep calls the closure with a descriptor to poll for reading, and with the moment at which
   /// the sleep ends. The descriptor may be another mode's than `descriptor`. The closure returns true as soon as the
   /// descriptor is readable, the moment has come, or the host has served a source of its own. It returns false at once
   /// if the host cannot be iterated now. While the closure iterates the host, the adapter calls neither `prepare()` nor
   /// `serve()`, because the run serves its own mode alone. A callback that itself runs the host's loop is an exception.
-  /// If several hosts have set a closure, the run calls the latest.
+  /// If several hosts have set a closure, the run calls the one that was set last.
   public var sleep: ((_ descriptor: Int32, _ until: RunLoop.Instant) -> Bool)? {
     didSet { if isAttached, loop.isCurrent { loop.setHostSleep(sleep, of: ObjectIdentifier(self)) } }
   }
@@ -107,7 +107,7 @@ public final class LoopHosting {
     do {
       if try loop.runPendingWork(in: mode) == .stopped { onStop?() }
     } catch RunLoopError.busy {
-      // As `.isBusy`.
+      // The host may sleep, as after `.isBusy`.
     } catch {
       fail(error)
     }
