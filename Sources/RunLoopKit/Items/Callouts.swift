@@ -1,9 +1,9 @@
 // The functions that call user code while a loop runs. Ports, events and channels have such a file of their own; no
 // other file calls user code. Each kind of call has one function, which is never inlined. Stack traces and profiles
 // explain themselves by these names, so do not rename them. No two functions have the same shape, which is their
-// parameters and their result: the optimiser would merge them, whatever the offsets of the fields are. In machine code
-// no function ends in a call, which the optimiser would turn into a jump. Where a function returns a constant, the
-// constant gives it a shape of its own, or an end that is no call.
+// parameters and their result: the optimiser would merge them, even if they read fields at different offsets. In
+// machine code no function ends in a call, which the optimiser would turn into a jump. Where a function returns a
+// constant, the constant gives it a shape of its own, or an end that is no call.
 
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(_ block: () -> Void) {

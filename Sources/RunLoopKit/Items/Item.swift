@@ -51,7 +51,7 @@ extension RunLoop {
 
     deinit {
       let address = extrasAddress.load(ordering: .acquiring)
-      // An address other than 0 is not nil. It was retained once, when it was stored.
+      // An address other than 0 is not nil. The object was retained once, when its address was stored.
       if address != 0 { Self.extras(at: address)!.release() }
     }
 
@@ -77,7 +77,7 @@ extension RunLoop {
     }
 
     /// The item's place among the observers, the signalled sources or the signal sources of a mode: the loop calls
-    /// lower ones first. The other kinds ignore it.
+    /// items of lower order first. The other kinds ignore it.
     public final var order: Int { extras?.order ?? 0 }
 
     /// A name for the item, which its description and the loop's show [RLK-TEXT-3]. Nil at first.
@@ -114,8 +114,8 @@ extension RunLoop {
       set { (extras ?? makeExtras()).isHidden = newValue }
     }
 
-    /// True if the end of its loop invalidates the item, even if something else retains it: a task waits for it. Set
-    /// before the item is added.
+    /// True if the end of its loop invalidates the item, even if something else retains it. That resumes the task that
+    /// waits for the item. Set before the item is added.
     package final var endsWithItsLoop: Bool {
       get { extras?.endsWithItsLoop ?? false }
       set { (extras ?? makeExtras()).endsWithItsLoop = newValue }
@@ -138,8 +138,8 @@ extension RunLoop {
       return words.isEmpty ? "" : ", context \(words)"
     }
 
-    /// The serial of the only loop that the item may join; nil: any loop. A serial, since a later loop may get the same
-    /// address.
+    /// The serial of the only loop that the item may join; nil if it may join any. Not the loop's address, which a
+    /// later loop may get.
     final var onlyLoop: UInt64? { extras?.onlyLoop }
 
     @inline(__always)

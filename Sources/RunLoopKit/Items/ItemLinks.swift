@@ -84,8 +84,8 @@ extension RunLoop.Item {
     !isExclusive || !links.contains { $0.mode != nil && $0.loop !== loop }
   }
 
-  /// Makes the item a member of a mode and returns its token. Nil if it is a member already, or belongs to another
-  /// loop.
+  /// Makes the item a member of a mode and returns the token of the membership. Returns nil if the item is a member
+  /// already, or belongs to another loop.
   ///
   /// - Parameter register: Enters the item into the mode's tables and returns the token; 0 if the item cannot be a
   ///   member any more. Called under the leaf lock.

@@ -47,8 +47,8 @@ extension RunLoop {
     throw refusal
   }
 
-  /// Removes an item from a mode; from `.common`: from the record and from all common modes. Returns true if anything
-  /// changed.
+  /// Removes an item from a mode. For `.common`, removes it from the record of common items and from all common modes.
+  /// Returns true if anything changed.
   ///
   /// - Thread: Any. A source's `cancel` is called before the return. - SeeAlso: `CFRunLoopRemoveSource`, `…Timer`,
   ///   `…Observer`.
@@ -61,7 +61,7 @@ extension RunLoop {
     return change.isAny
   }
 
-  /// True if the item, or an equal source, is in the mode; for `.common`: in the record.
+  /// True if the item, or an equal source, is in the mode; for `.common`, if it is in the record of common items.
   /// - SeeAlso: `CFRunLoopContainsSource`, `…Timer`, `…Observer`.
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }

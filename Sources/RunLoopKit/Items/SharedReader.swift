@@ -1,8 +1,8 @@
 /// Reads one descriptor for several items. The reader's own item is a member of each mode that one of them is in, and
 /// of no other mode.
 ///
-/// The reader's item enters and leaves a mode together with the others, in one section of the lock of the mode's loop.
-/// So none of them is ever in a mode without the reader.
+/// The reader's item enters and leaves a mode together with those items, under one hold of the loop's lock. So none of
+/// them is ever in a mode without the reader.
 package final class SharedReader: Sendable {
   /// Its kind is `.connection`: programs cannot find it, and it keeps no run going.
   package let item: RunLoop.EventSource

@@ -8,11 +8,12 @@ protocol LoopCompanion: AnyObject, Sendable {
   /// The largest number of jobs that one pass does.
   var workPerPass: Int { get }
 
-  /// Called when the loop's thread is asked to end. The current pass must not perform jobs that arrive from now on.
+  /// Called when the loop's thread is asked to end. The current pass must not perform jobs that arrive after this call.
   /// Called on any thread, with the loop's lock held.
   func loopQuits()
 
-  /// Called when a run was left, with the work that was on its stack (decision 0041). No lock is held.
+  /// Called when an exception or longjmp(3) has left a run, and the jobs that it was performing (decision 0041). No
+  /// lock is held.
   /// - Thread: The loop's own.
   /// - Parameter run: The run's address on the stack.
   func runWasLeft(_ run: UInt)
@@ -21,8 +22,8 @@ protocol LoopCompanion: AnyObject, Sendable {
   func loopHasEnded()
 }
 
-/// The companions of a loop. Guarded by the loop's lock. The loop retains them until it is released, since tasks that
-/// prefer an executor do not retain it.
+/// The companions of a loop. Guarded by the loop's lock. The loop retains them until it is released itself, since tasks
+/// that prefer an executor do not retain the executor.
 struct LoopCompanions {
   private(set) var all: [any LoopCompanion] = []
 

@@ -52,7 +52,7 @@ extension RunLoop {
     withExtendedLifetime((left, recorded, extras)) {}
     for event in held { event.drop() }
     for timer in collected { timer.release() }
-    // The stack is not unwound and may retain these for ever, so their descriptors are closed here.
+    // The stack is not unwound and may retain these sources for ever, so their descriptors are closed here.
     for source in served {
       source.owned?.release()
       source.invalidate()

@@ -26,7 +26,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// The address of the counters; 0 while nothing is counted.
   let activeCounters = Atomic<UInt>(0)
   /// The kernel for all of the loop's descriptors, waits and dates: the one that the loop's thread had when the loop
-  /// was made. Another thread may have made it. Nil: the system's.
+  /// was made, perhaps by another thread. Nil stands for the system's kernel.
   package let kernel: Kernel?
   private let ended = Atomic<Bool>(false)
   /// Identifies the process that made the loop.
@@ -115,7 +115,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// Makes the calling thread the loop's own.
   func beginThread() { ownThread.store(pthread_self(), ordering: .relaxed) }
 
-  /// Forgets the loop's thread: the system may give its number to another one.
+  /// Forgets the loop's thread, since the system may give the thread's number to another thread.
   func endThread() { ownThread.store(0, ordering: .relaxed) }
 
   /// True once the loop's thread has ended.
@@ -126,7 +126,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 
   var isUsable: Bool { isInThisProcess && !hasEnded }
 
-  /// Decides which thread runs next, in virtual time; nil: the system does.
+  /// Decides in virtual time which thread runs next. If it is nil, the system decides.
   package var turns: (any TurnTaking)? { kernel?.turns }
 
   @inline(__always)

@@ -50,7 +50,7 @@ package final class ThreadRecord {
   /// The thread's loop, made on first use; in a child of fork(2) a new one.
   var currentLoop: RunLoop {
     if let loop, loop.isInThisProcess { return loop }
-    // Never released: the frames of the callout that has forked may use it.
+    // The parent's loop is never released, since the frames of the callout that has forked may use it.
     if let loop { _ = Unmanaged.passRetained(loop) }
     let made = MainThread.isCurrent ? MainLoop.shared : RunLoop(isMain: false, .current)
     loop = made

@@ -9,12 +9,12 @@
 // | `Thread.start`, `join`     | the next phase        | `Resident.phase`     | that thread
 // | `send`, a full port        | room in the queue     | `Mailbox.room`       | a thread that takes or moves a message
 // | `send`, a full connection  | room in the socket    | ppoll(2)             | the kernel, when the peer reads
-// | the same, too much unread  | a reader              | an epoll instance    | the kernel, when the peer reads
+// | `send`, too much unread    | a reader              | an epoll instance    | the kernel, when the peer reads
 // | `invalidateAndWait`        | a callout's end       | `CalloutRecord.turn` | the loop, after the callout
 //
 // A thread that serves its own loop while it waits sleeps in a pass (`Wait.swift`) or in its host (`HostSleep.swift`).
-// An event of the mode wakes it, or an expiry, or a post to the wakeup word (`WakeWord`). In the last three rows an
-// `AwaitedEnd` ends the run:
+// An event of the mode wakes it, or an expiry, or a post to the wakeup word (`WakeWord`). In the last three rows of
+// this table an `AwaitedEnd` ends the run:
 //
 // | waiter                     | waits for             | waits on             | woken by
 // | `run`                      | a stop, an empty mode | `Stops`              | a stop; after a removal only a wake

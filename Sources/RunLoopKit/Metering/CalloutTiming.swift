@@ -40,7 +40,7 @@ struct CalloutTimes {
 /// Times a callout or a run if the loop reports slow callouts. Create it directly before the call.
 /// - Thread: The loop's own.
 struct CalloutTiming {
-  /// When the call began; 0: it is not timed.
+  /// When the call began; 0 if it is not timed.
   private let began: UInt64
 
   /// For a call that is not counted, or is counted later.
@@ -79,7 +79,7 @@ struct CalloutTiming {
     if began != 0 { endTimed(item, kind, mode, on: loop) }
   }
 
-  /// As above, with the kind of the item.
+  /// Does what the function above does, with the kind of the item.
   @inline(__always)
   func end(_ item: RunLoop.Item, on loop: RunLoop) { if began != 0 { endTimed(item, item.kind.called, nil, on: loop) } }
 
@@ -114,7 +114,7 @@ extension RunLoop.Item.Kind {
 }
 
 extension CalloutTiming {
-  /// Reports a slow callout, unless a run of the reporter made it. - Thread: The loop's own.
+  /// Reports a slow callout, unless the reporter is on the stack and has run the loop. - Thread: The loop's own.
   fileprivate static func report(
     _ taken: UInt64, _ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, _ mode: ModePointer?, on loop: RunLoop
   ) {

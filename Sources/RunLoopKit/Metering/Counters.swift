@@ -24,11 +24,11 @@ struct Counters: ~Copyable {
   private let sequence = Atomic<UInt64>(0)
   /// When the first pass of the outermost run began, or counting began in that run; `forever` outside of runs.
   private let runBegan = Atomic<UInt64>(Time.forever)
-  /// Callouts that take longer than this, in nanoseconds, are reported; `forever`: no callout is timed.
+  /// The loop reports callouts that take longer than this, in nanoseconds. If it is `forever`, no callout is timed.
   let slowLimit = Atomic<UInt64>(Time.forever)
   /// When the loop fell asleep; `forever` while it does not sleep.
   private let sleepBegan = Atomic<UInt64>(Time.forever)
-  /// When the loop last fell asleep in the current pass; `forever`: it has not slept in it.
+  /// When the loop last fell asleep in the current pass; `forever` if it has not slept in this pass.
   private let lastSleep = Atomic<UInt64>(Time.forever)
   /// True if counting was off for a while: the stored beginnings of a run and of a sleep are not valid any more.
   private let hasRestarted = Atomic<Bool>(false)

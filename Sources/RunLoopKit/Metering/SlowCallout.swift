@@ -27,7 +27,7 @@ extension RunLoop {
 
     /// What was called.
     public let kind: Kind
-    /// The item's label, or its description if it has none; "block"; "main queue".
+    /// The item's label, or its description if it has none; without an item "block" or "main queue".
     public let name: String
     /// The mode in which the loop made the callout.
     public let mode: Mode
@@ -46,9 +46,11 @@ extension RunLoop {
   ///
   /// The loop reports callouts of items, blocks and the main dispatch queue, each once, after the callout has returned;
   /// it does not report a callout that never returns. Only the callout's own time counts. A run that the callout begins
-  /// does not count, and the loop reports the callouts of that run separately. A one-shot timer is invalid by then.
+  /// does not count, and the loop reports the callouts of that run separately. A one-shot timer is invalid when it is
+  /// reported.
   /// - Parameters:
-  ///   - limit: On the suspending clock. Zero or less: every callout that takes measurable time is reported.
+  ///   - limit: On the suspending clock. If it is zero or less, the loop reports each callout that takes measurable
+  ///     time.
   ///   - reporter: Called on the loop's thread, with no lock held, before the next callout. Callouts of a run that the
   ///     reporter begins are not reported.
   /// - Thread: Any. On a loop that has ended, or was inherited through fork(2), the call does nothing.

@@ -15,7 +15,7 @@ extension RunLoop {
     public var spuriousWakes: Int { self[.spuriousWakes] }
     /// Timers called.
     public var timersFired: Int { self[.timersFired] }
-    /// Wakes that tolerances have saved: dates of tolerant timers that fired when another date expired.
+    /// Wakes that tolerances have saved: dates of tolerant timers that needed no wake, because another date caused one.
     public var wakesSaved: Int { self[.wakesSaved] }
     /// Signalled sources called.
     public var sourcesPerformed: Int { self[.sourcesPerformed] }
