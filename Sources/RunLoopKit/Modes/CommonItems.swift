@@ -1,5 +1,5 @@
-/// The record of the items that were added to the common modes (rule 52). It has one of several equal sources. Guarded
-/// by the loop's lock.
+/// The record of the items that were added to the common modes (rule 52). Of several equal sources it holds one.
+/// Guarded by the loop's lock.
 struct CommonItems: ~Copyable {
   private var items: [UInt: Entry] = [:]
 

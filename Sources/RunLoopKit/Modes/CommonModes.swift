@@ -14,7 +14,7 @@ extension RunLoop {
       item.hooks?.entered(mode, of: self)
       if item.isInvalidated { detachLate(item) }  // an invalidation meanwhile may have missed this membership
     }
-    // Last, since the handler of `diagnostics` may leave by an exception.
+    // The reports come last, since the handler of `diagnostics` may leave by an exception.
     for (item, error) in refused {
       Diagnosis.warn("addCommonMode(\"\(mode)\") could not add \(item): \(error)")
     }

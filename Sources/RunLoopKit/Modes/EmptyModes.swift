@@ -20,7 +20,7 @@ extension RunLoop {
     return mode.counts.hasNoItems && !state.hasBlocks(for: mode) && !state.companions.hasWork(for: mode)
   }
 
-  /// As `isEmpty`, for step (n) of a pass. Takes the lock only if no member keeps the run going.
+  /// Returns what `isEmpty` returns, for step (n) of a pass. Takes the lock only if no member keeps the run going.
   @inline(__always)
   func isFinished(_ mode: ModePointer) -> Bool {
     if mode.counts.hasKeeping { return false }

@@ -17,7 +17,7 @@ extension RunLoop {
 }
 
 extension LoopState {
-  /// The mode with this name; nil if there is none. Mutating: otherwise the compiler (6.3) copies the state.
+  /// The mode with this name; nil if there is none. It is mutating, because the compiler (6.3) would copy the state.
   @inline(__always)
   mutating func mode(_ name: RunLoop.Mode) -> ModePointer? {
     defaultMode.isKnown(as: name) ? defaultMode : find(name)

@@ -8,7 +8,7 @@ extension RunLoop {
     /// Takes any name. Equal names are one mode.
     @inlinable
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// As `init(rawValue:)`, for calls such as `RunLoop.Mode(name)` [RLK-MODE-6].
+    /// Does what `init(rawValue:)` does, for calls such as `RunLoop.Mode(name)` [RLK-MODE-6].
     @inlinable
     public init(_ name: String) { rawValue = name }
     /// A name written in the source, as in `run(in: "panel")`.

@@ -23,12 +23,13 @@ package struct ModePointer: Hashable {
 /// Everything that a mode holds. It lives as long as the loop. The loop's lock guards it, except for parts that say
 /// that they are read without the lock.
 private struct ModeState: ~Copyable {
-  /// The number of the mode's runs on the stack of the loop's thread, plus 1 if the mode is hosted. The first field,
-  /// and used only under the lock: ThreadSanitizer takes a change of any field for a change of the first one, too.
+  /// The number of the mode's runs on the stack of the loop's thread, plus 1 if the mode is hosted. It is the first
+  /// field because it is used only under the lock: ThreadSanitizer takes a change of any field for one of the first
+  /// field, too.
   var useCount: UInt32 = 0
   /// Blocks in the loop's queue that name this mode.
   var pendingBlockCount: UInt32 = 0
-  /// The stamp with which `IdleModes` noted the mode last; 0: never.
+  /// The stamp with which `IdleModes` noted the mode last; 0 if it never did.
   var idleStamp: UInt32 = 0
   var isCommon: Bool
   /// True once a host has taken the mode's descriptor; never false again.

@@ -9,15 +9,15 @@ extension RunLoop {
   public final class Observer: Item, @unchecked Sendable {
     /// The moments at which the loop calls the observer. Never changes.
     public let activities: Activity
-    /// False: the loop invalidates the observer after its first call.
+    /// If false, the loop invalidates the observer after its first call.
     public let repeats: Bool
 
     @exclusivity(unchecked) final var body: Body
 
     /// - Parameters:
-    ///   - activities: The moments of a pass at which the loop calls the observer.
+    ///   - activities: The moments at which the loop calls the observer.
     ///   - order: The loop calls an observer with a lower order before the others of the same moment.
-    ///   - repeats: False: the loop invalidates the observer after its first call.
+    ///   - repeats: If false, the loop invalidates the observer after its first call.
     ///   - body: Called on the loop's thread, with no lock held; kept until the observer is invalid (`invalidate()`).
     public convenience init(
       _ activities: Activity, order: Int = 0, repeats: Bool = true,

@@ -8,7 +8,7 @@ extension RunLoop {
   /// for the end of the thread [RLK-SCOPE-4]. These steps of the pass are fixed, whatever the order of observers is.
   /// - Thread: Any; a scope belongs to the calling thread, which also releases its objects and runs its actions.
   public enum Scope {
-    /// Runs `body` in a scope of its own, which ends when it returns or throws.
+    /// Runs `body` in a scope of its own, which ends when `body` returns or throws.
     ///
     /// - Thread: Any; the scope belongs to the calling thread.
     @available(*, noasync, message: "scopes belong to a thread: use them from synchronous code")
