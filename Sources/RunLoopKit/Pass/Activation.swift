@@ -1,17 +1,17 @@
 /// A pointer to the state of one run on a loop's stack. The innermost run's state lies in `OwnerState`, that of an
-/// enclosing run in an `OuterRun`. It does not lie on the stack, which an exception or longjmp(3) may leave.
+/// enclosing run in an `OuterRun`. No state lies on the stack, which an exception or longjmp(3) may leave.
 /// - Thread: The loop's own.
 struct Activation {
   private let place: UnsafeMutablePointer<State>
 
   struct State {
-    /// The run's address on the stack; 0: there is no run.
+    /// The run's address on the stack; 0 if there is no run.
     var at: UInt = 0
-    /// The run, or the host's wait, in which this run began. Nil: in neither.
+    /// The run, or the host's wait, in which this run began. Nil if it began in neither.
     var outer: UnsafeMutablePointer<OuterRun>?
     /// The height of the thread's scopes before the run's entry observers.
     var scope = 0
-    /// Ends the run, besides a stop, its limit and an empty mode. The caller retains it until the run has ended.
+    /// What ends the run besides a stop, its limit and an empty mode. The caller retains it until the run has ended.
     var awaited: Unmanaged<AwaitedEnd>?
     /// The item that the run serves, or has served last. The pass retains it while it is served.
     var served: Unmanaged<RunLoop.Item>?
@@ -55,7 +55,7 @@ struct Activation {
     state.wakes = .accepting
   }
 
-  /// The run in whose callout this one began; nil: none, or a host's wait.
+  /// The run in whose callout this one began; nil if there is none, or if this one began in a host's wait.
   @inline(__always)
   var parent: Activation? { state.outer == nil ? nil : outerRun }
 
@@ -74,7 +74,7 @@ struct Activation {
     @inline(__always) nonmutating _modify { yield &state.wakes }
   }
 
-  // MARK: What ends it
+  // MARK: What ends the run
 
   /// True if the awaited end has come. Calls no user code.
   var hasAnswer: Bool { state.awaited.map { $0.takeUnretainedValue().isOver } ?? false }
@@ -82,7 +82,7 @@ struct Activation {
   @inline(__always)
   var awaitsCondition: Bool { state.awaited.map { $0.takeUnretainedValue().isCondition } ?? false }
 
-  /// As `hasAnswer`, at the end of a pass: evaluates a condition.
+  /// Returns what `hasAnswer` returns, but first evaluates the condition, if there is one. For the end of a pass.
   @inline(__always)
   func checkForAnswer() -> Bool { state.awaited != nil && checkAwaited() }
 
@@ -97,7 +97,7 @@ struct Activation {
 
   func notePerform() { state.hasPerformed = true }
 
-  /// True if one has run since the last call.
+  /// True if such a perform has run since the last call.
   @inline(__always)
   func takePerform() -> Bool {
     guard state.hasPerformed else { return false }
@@ -105,7 +105,7 @@ struct Activation {
     return true
   }
 
-  // MARK: The descriptor source that it serves
+  // MARK: The descriptor source that the run serves
 
   var servedSource: RunLoop.FileDescriptorSource? { state.servedSource }
 

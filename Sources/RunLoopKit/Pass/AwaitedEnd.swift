@@ -1,4 +1,4 @@
-/// An end of a run, besides a stop, its limit and an empty mode: a reply, the end of a task, a condition.
+/// What ends a run besides a stop, its limit and an empty mode: a reply, the end of a task, a condition.
 /// - Thread: The loop's own.
 class AwaitedEnd {
   /// True if the end may come without an event of the mode: each wake makes the run check for it.
@@ -9,12 +9,12 @@ class AwaitedEnd {
   /// True if the end has come. Calls no user code.
   var isOver: Bool { false }
 
-  /// As `isOver`, called once a pass. May call user code.
+  /// Called once a pass. True if the end has come. May call user code.
   func check() -> Bool { isOver }
 
   /// Called when a stop has reached the run. True if the stop ends it.
   func isStopped() -> Bool { true }
 
-  /// Called when the run was left, together with the function that has begun it.
+  /// Called when an exception or longjmp(3) has left the run, and with it the function that has begun the run.
   func isLeft() {}
 }

@@ -8,7 +8,7 @@ struct FailedWaits {
   private(set) var failure: Int32 = 0
 
   private static let most: Int32 = 100
-  /// Failures that lie further apart, in nanoseconds, do not add up.
+  /// Failures that lie further apart than this, in nanoseconds, do not add up.
   private static let farApart: UInt64 = 10_000_000
 
   /// False if the loop has to repeat the wait: a signal has ended it, memory was short, or the set has a new descriptor

@@ -35,7 +35,7 @@ extension ModePointer {
   }
 
   /// Called when an item's descriptor was closed while the item was a member. A descriptor source receives an error
-  /// alone. The handlers of other items would take that for an event, so the loop reports it. Under the lock.
+  /// alone. The handlers of other items would take that for an event, so the loop reports the loss. Under the lock.
   @inline(never)
   private func takeLost(_ item: RunLoop.Item) -> PassEvent? {
     if item.kind == .descriptorSource { return .port(.passRetained(item), ready: PortRegistration.failed) }
@@ -47,7 +47,7 @@ extension ModePointer {
     return nil
   }
 
-  /// Other code has closed one of the loop's own descriptors. Timers work without theirs. Under the lock.
+  /// Called when other code has closed one of the loop's own descriptors. Timers work without theirs. Under the lock.
   @inline(never)
   private func noteLost(_ hint: PortSet.Hint, on loop: RunLoop) {
     switch hint {

@@ -16,7 +16,8 @@ extension RunLoop {
     if owner.hasHostedWait { endLeftHosting(seenFrom: place) }
   }
 
-  /// Ends the runs that were left. True if a run is on the stack, seen from a host's call. - Thread: The loop's own.
+  /// Ends the runs that were left. Called by a host's call at `place`. Returns true if that call is inside a run.
+  /// - Thread: The loop's own.
   @inline(never)
   func isInRun(seenFrom place: StackPlace) -> Bool {
     while innermostRun.isRunning, place.sees(left: innermostRun.state.at) {
@@ -48,7 +49,7 @@ extension RunLoop {
 
   /// Ends the innermost run, which was left. Puts back what the run has taken and not called. The callout that was left
   /// counts as ended.
-  /// - Parameter hasCalloutEnded: The callout in which the run began has returned.
+  /// - Parameter hasCalloutEnded: True if the callout in which the run began has returned.
   @inline(never)
   func endLeftRun(hasCalloutEnded: Bool) {
     if owner.hasHostedWait { endHostedWaitsOfLeftRun() }

@@ -9,7 +9,7 @@ extension RunLoop {
   /// handled source if the caller asked for that.
   ///
   /// While this is false, a common mode may be empty like any other mode. The functions of the queue wait, and so do
-  /// the jobs of the main actor, unless that has another executor (RunLoopMainExecutor) [RLK-MAIN-2].
+  /// the jobs of the main actor, unless the actor has another executor (RunLoopMainExecutor) [RLK-MAIN-2].
   ///
   /// A change takes effect with the next run. After a `wakeUp()` a run that sleeps checks whether its mode is empty.
   /// - Thread: Any; on another loop than the main one setting it does nothing [RLK-MAIN-6].
@@ -46,7 +46,7 @@ extension RunLoop {
     isKeptByMainQueue(unmade: name) ? state.makeMode(name) : nil
   }
 
-  /// As `isKeptByMainQueue(_:)`, for a name that has no mode yet. Under the lock.
+  /// Decides as `isKeptByMainQueue(_:)` does, for a name that has no mode yet. Under the lock.
   func isKeptByMainQueue(unmade name: Mode) -> Bool {
     isMain && state.servesMainQueue && !state.isInMainQueue && state.commonNames.contains(name)
   }

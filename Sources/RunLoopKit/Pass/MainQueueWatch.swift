@@ -16,7 +16,7 @@ struct MainQueueWatch {
   /// How many runs have begun since the signal and not asked.
   private var runsBehind: UInt32 = 0
 
-  /// The loop has asked after the last fetch of any mode. An edge that it takes out of a batch now is older than that.
+  /// The loop has asked after the last fetch of any mode. An edge that it takes out of a batch now is from before then.
   private var isNewerThanFetch = false
 
   /// No fetch shows signals any more.
@@ -24,8 +24,8 @@ struct MainQueueWatch {
 
   /// After so many questions in vain the queue is quiet: a pass asks no more, and relies on its fetch.
   static let quietAfter: UInt32 = 16
-  /// So many passes in a row may serve events of one fetch without asking. It is more than `mostSkippedPolls`: passes
-  /// that only run blocks fetch before this limit makes them ask.
+  /// So many passes in a row may serve events of one fetch without asking. The limit is more than `mostSkippedPolls`,
+  /// so passes that only run blocks make a fetch before the limit makes them ask.
   static let mostPassedOver = UInt32(OwnerState.mostSkippedPolls) + 1
 
   /// The current pass need not poll for the queue.
@@ -49,7 +49,7 @@ struct MainQueueWatch {
   /// Called when a fetch has returned all events that there were, and none was the queue's.
   mutating func hasNotCome() { passedOver = 0 }
 
-  /// Called when the next pass skips the queue's turn (rule 7, g): it has to poll for the queue.
+  /// Called when the next pass skips the queue's turn (rule 7, g), and therefore has to poll for the queue.
   mutating func hasNoTurn() { isPassedOver = false }
 
   /// Called when a run begins. True if its first pass asks: usually it does not, but it does when many runs in a row

@@ -9,8 +9,8 @@ struct ModePorts: ~Copyable {
   fileprivate(set) var set: PortSet?
   /// The errno of the mode's waits, if they have failed for good; else 0.
   var waitFailure: Int32 = 0
-  /// The token of the main queue's handle in the set, in a common mode of the main loop; 0: the set does not watch it.
-  /// The loop's thread reads it without the lock.
+  /// The token of the main queue's handle in the set, in a common mode of the main loop; 0 if the set does not watch
+  /// the handle. The loop's thread reads it without the lock.
   let mainQueueToken = Atomic<UInt64>(0)
 
   var members: [RunLoop.DescriptorItem] {
@@ -38,8 +38,8 @@ extension ModePointer {
   @inline(__always)
   var hasHints: Bool { ports.set != nil }
 
-  /// Makes the port set unless it exists. The set also watches the timerfds of the mode's timers: from here on an
-  /// expiry has its place among the ready ports.
+  /// Makes the port set unless it exists. The set also watches the timerfds of the mode's timers, so that an expiry has
+  /// its place among the ready ports.
   func makePortSet(on loop: RunLoop) throws(RunLoopError) {
     if ports.set == nil {
       _ = try loop.makeWakeup()

@@ -22,8 +22,8 @@ extension ModePointer {
     }
   }
 
-  /// Under the lock, which this function releases around each callout. The array keeps its observers alive: none is
-  /// retained.
+  /// Under the lock, which this function releases around each callout. The array keeps its observers alive, so this
+  /// function retains none.
   private func call(
     _ collected: UnsafeBufferPointer<ModeObservers.Entry>, version: UInt64, _ activity: RunLoop.Activity,
     on loop: RunLoop

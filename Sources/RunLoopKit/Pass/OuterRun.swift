@@ -7,7 +7,7 @@ struct OuterRun: ~Copyable {
   let mode: ModePointer
   /// The word of `Stops`, which the end of the nested run restores.
   let stop: UInt64
-  /// The address of the item in whose callout the nested run began; 0: none, or a block.
+  /// The address of the item in whose callout the nested run began; 0 if there is none, as in a block.
   let callout: UInt
   let isInMainQueue: Bool
   /// These four: how many of each were on the stack when the nested run began.

@@ -1,6 +1,6 @@
 extension RunLoop {
-  /// Makes the passes of one run. The letters are those of rule 7; (n) decides by rule 8. Nil: a wait has failed, or a
-  /// callout has forked and this is the child.
+  /// Makes the passes of one run. The letters are those of rule 7; (n) decides by rule 8. Returns nil if a wait has
+  /// failed, or if a callout has forked and this is the child.
   @inline(__always)
   func runPasses(
     _ activation: Activation, at: UInt, in mode: ModePointer, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
@@ -53,7 +53,7 @@ extension RunLoop {
   }
 
   /// Called when a post was dropped, which may have come after the last decision at (n). If the decision would be
-  /// another one now, the next wait does not block. CFRunLoop waits there.
+  /// another one now, the next wait does not block. CFRunLoop waits in this case.
   @inline(never)
   func keepFromWaiting(_ activation: Activation, in mode: ModePointer) {
     if activation.awaitsCondition || isFinished(mode) { wakes.demandPoll(of: activation) }

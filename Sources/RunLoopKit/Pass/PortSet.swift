@@ -47,7 +47,7 @@ struct PortSet {
     try RunLoopError.checkCore(rlc_kit_renew_wakeup(set, port))
   }
 
-  /// Announces a sleep in this set. False: the loop must not sleep. - Thread: The loop's own.
+  /// Announces a sleep in this set. Returns false if the loop must not sleep. - Thread: The loop's own.
   @inline(__always)
   func beginWait(_ port: OpaquePointer?) -> Bool { rlc_kit_begin_wait(port, set) }
 
@@ -67,7 +67,7 @@ struct PortSet {
   /// Removes a hint, also if other code has closed its number.
   func removeHint(_ token: UInt64) { _ = rlc_port_set_remove(set, rlc_token(bits: token)) }
 
-  /// False if other code has closed the number, and it may be another file's by now. One system call.
+  /// False if other code has closed the number, which may belong to another file by now. One system call.
   func isWatched(_ token: UInt64) -> Bool { rlc_kit_is_watched(set, rlc_token(bits: token)) }
 
   @inline(__always)
@@ -95,7 +95,7 @@ struct PortSet {
 
   /// - Parameters:
   ///   - descriptor: Named in errors.
-  ///   - isServed: The member's own callout runs.
+  ///   - isServed: True if the member's own callout runs.
   func setInterest(
     _ interest: UInt32, token: UInt64, of descriptor: Int32, isServed: Bool = false
   ) throws(RunLoopError) {
@@ -145,8 +145,8 @@ struct PortSet {
   /// True if a poll would find an event, true or stale. One system call. - Thread: The loop's own.
   var isReadable: Bool { Kernel.current.isReadable(fileDescriptor) }
 
-  /// If true, only the member's own callouts read its descriptor, so that a fetched event stays true until it is taken.
-  /// The caller passes true only for a member that it has just inserted.
+  /// True says that only the member's own callouts read its descriptor, so that a fetched event stays true until it is
+  /// taken. The caller passes true only for a member that it has just inserted.
   func setOwned(_ isOwned: Bool, token: UInt64) { rlc_kit_set_owned(set, rlc_token(bits: token), isOwned) }
 
   var hasBatch: Bool { rlc_kit_has_batch(set) }
