@@ -5,8 +5,8 @@ extension RunLoop {
   /// in the descriptor, or in the kernel's queue of signals or file events, and is delivered afterwards; the kernel may
   /// have coalesced it there. A period begins with the first call after the previous period has ended. The loop's clock
   /// measures it; a timer in the source's modes, which keeps them from being empty, ends it. In a mode that does not
-  /// run meanwhile, the pause ends when the mode runs again. Several sources may have the same limit: each counts for
-  /// itself. A source in several loops has one count, and is paused in each loop that has called it.
+  /// run meanwhile, the pause ends when the mode runs again. Several sources may share a limit; each counts its own
+  /// calls. A source in several loops has one count, and is paused in each loop that has called it.
   /// - Thread: Any, for all members.
   public final class RateLimit: Sendable {
     /// Calls in a period, at least 1.

@@ -7,7 +7,7 @@ package enum Diagnosis {
 
   static var reportsHints: Bool { settings.reports(.hint) }
 
-  /// Reports a hint, each text once. With no lock held.
+  /// Reports a hint, each text once. The caller must hold no lock.
   @inline(never)
   static func hint(_ text: @autoclosure () -> String) {
     guard reportsHints else { return }
@@ -15,7 +15,7 @@ package enum Diagnosis {
     if settings.isNew(text) { report(.hint, text) }
   }
 
-  /// Reports a warning. With no lock held.
+  /// Reports a warning. The caller must hold no lock.
   package static func warn(_ text: String) { report(.warning, text) }
 
   /// Does what `warn` does, for a caller that holds a lock or may hold one. Another thread calls the handler. A handler

@@ -53,7 +53,8 @@ extension ModePointer {
     }
   }
 
-  /// Returns whether there is an event to serve, and holds it for the next pass. Wakes and past expiries do not count.
+  /// Returns whether there is an event to serve, and holds it for the next pass. Wakes do not count, nor do
+  /// expiries for which no timer is due.
   private func holdsHostedEvent(on loop: RunLoop) -> Bool {
     if loop.hostedWaits.hasEvent(for: self) { return true }
     var event = takeEvent(on: loop)

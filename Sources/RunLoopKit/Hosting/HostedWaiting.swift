@@ -101,7 +101,7 @@ extension RunLoop {
       $0.pointee = StackPlace($0).address
       let callout = beginNotification(at: $0.pointee, scope)
       mode.notify(activity, insideOf: innermostRun.state.at, on: self)
-      owner.scopes!.drain(to: scope)  // as above
+      owner.scopes!.drain(to: scope)  // set, see above
       return callout
     }
     guard isInThisProcess else { throw .forked }

@@ -122,7 +122,7 @@ public final class LoopHosting {
     sleep = nil
     isAttached = false
     (onStop, onFailure) = (nil, nil)
-    // This throws for a loop that has ended, or is another thread's or the parent's. No wait is to be ended there.
+    // This throws for a loop that has ended, or is another thread's or the parent's. In these cases no wait has to end.
     try? loop.cancelWaits(for: ObjectIdentifier(self))
   }
 

@@ -1,4 +1,4 @@
-// The functions that call user code while a loop runs. Ports, events and channels have such a file of their own; no
+// The functions that call user code while a loop runs. Ports, events and channels have their own files like this; no
 // other file calls user code. Each kind of call has one function, which is never inlined. Stack traces and profiles
 // explain themselves by these names, so do not rename them. No two functions have the same shape, which is their
 // parameters and their result: the optimiser would merge them, even if they read fields at different offsets. In

@@ -3,8 +3,8 @@ internal import RunLoopLibc
 /// Implemented by the classes of event sources. These are in other modules and override nothing: `EventSource` calls
 /// this protocol instead.
 package protocol EventService: AnyObject {
-  /// Called after the source was added to a mode; another thread may have removed it since. On the caller's thread,
-  /// with no lock held.
+  /// Called on the thread that has added the source to a mode, with no lock held. Another thread may have removed the
+  /// source since.
   func hasJoined()
   /// Takes one event and calls the source's closure. Returns true if it called. The source's descriptors stay open
   /// during the call.

@@ -9,7 +9,7 @@ extension RunLoop {
   open class Item: @unchecked Sendable, Hashable, CustomStringConvertible {
     /// The item's memberships. Guarded by `leaf`.
     @exclusivity(unchecked) private final var links = ItemLinks()
-    /// The address of an `ItemExtras`, which the item retains, or 0: few items need one. Set once. (An
+    /// The address of an `ItemExtras`, which the item retains; 0 if it has none, as most items do. Set once. (An
     /// `AtomicLazyReference` would cost hundreds of instructions for each load, since the compiler (6.3) does not
     /// specialise it.)
     private final let extrasAddress: Atomic<UInt>

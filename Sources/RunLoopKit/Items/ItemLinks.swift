@@ -39,7 +39,7 @@ extension OneOrMany<ItemLink> {
     return (mode, first.unsafelyUnwrapped.token)  // the guard has shown that there is one
   }
 
-  // These two copy no link, since a copy counts a reference. The link itself retains the loop.
+  // The next two copy no link, since a copy counts a reference. The link itself retains the loop.
 
   /// The loop if the item is in one mode and in nothing else.
   @inline(__always)

@@ -1,5 +1,5 @@
-/// An object whose jobs a loop performs, and which the loop notifies of its end: an executor, for example. It is no
-/// item, and may outlive the loop's thread.
+/// An object whose jobs a loop performs, and which the loop notifies when the loop ends: an executor, for example. It
+/// is no item, and may outlive the loop's thread.
 protocol LoopCompanion: AnyObject, Sendable {
   /// The number of jobs that a run of this mode would do if it began now. A mode with jobs is not empty. Called with
   /// the loop's lock held.

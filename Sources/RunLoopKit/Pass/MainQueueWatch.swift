@@ -52,8 +52,8 @@ struct MainQueueWatch {
   /// Called when the next pass skips the queue's turn (rule 7, g), and therefore has to poll for the queue.
   mutating func hasNoTurn() { isPassedOver = false }
 
-  /// Called when a run begins. True if its first pass asks: usually it does not, but it does when many runs in a row
-  /// have served other events since the signal.
+  /// Called when a run begins. True if the run's first pass asks. Usually it does not; it does if many runs have begun
+  /// since the signal and not asked.
   mutating func runBegins() -> Bool {
     hasNoTurn()
     guard isSignalled else { return false }
