@@ -15,8 +15,8 @@ extension RunLoop {
   /// Ends the effect of `quit`. - Thread: The loop's own.
   func resume() { stops.resume() }
 
-  /// Keeps an event that a pass has found after the stop: the thread may serve what is due before it ends.
-  /// - Returns: The event that the pass serves: `.failed` if it has found that, else none.
+  /// Keeps an event that a pass has found after the stop, for the passes of `serveWhatIsDue`.
+  /// - Returns: `.failed`, which the pass serves, or nil for any other event.
   @inline(never)
   func holdBack(_ event: PassEvent, of mode: ModePointer) -> PassEvent? {
     if case .failed = event { return event }
@@ -26,7 +26,7 @@ extension RunLoop {
 
   /// Polls the default mode until everything that is ready now has had its turn. A pass serves all blocks and signalled
   /// sources, a bounded number of jobs, and one port or all due timers. So this makes as many passes as the ports and
-  /// the jobs need, and one more for the timers. Work that comes from this work does not keep the thread alive.
+  /// the jobs need, and one more for the timers. New work that this work causes does not keep the thread alive.
   /// - Thread: The loop's own.
   func serveWhatIsDue(while mayGoOn: () -> Bool) {
     var passes =

@@ -1,9 +1,9 @@
 /// How long a run may take (rule 5).
 struct RunLimit {
-  /// Longer durations are no limit. About 16 years, in nanoseconds.
+  /// Durations longer than this, about 16 years in nanoseconds, count as no limit.
   private static let longest: UInt64 = 504_911_232 * 1_000_000_000
 
-  /// A duration, or a moment if `isMoment` is true. 0: one pass that does not wait. `Time.forever`: no limit.
+  /// A duration, or a moment if `isMoment` is true. 0 means one pass that does not wait, `Time.forever` no limit.
   private let nanoseconds: UInt64
   /// True if the nanoseconds count from the clock's zero, false if from the start of the passes.
   private let isMoment: Bool
@@ -28,7 +28,7 @@ struct RunLimit {
   @inline(__always)
   var isEndless: Bool { nanoseconds == Time.forever }
 
-  /// True if the run makes one pass that does not wait. Evaluated after the entry observers, like the deadline.
+  /// True if the run makes one pass that does not wait. The run reads it after the entry observers, like the deadline.
   @inline(__always)
   var isPoll: Bool { nanoseconds == 0 || (isMoment && nanoseconds <= Kernel.now()) }
 

@@ -5,7 +5,7 @@ extension RunLoop {
     case finished = 1
     case stopped
     case timedOut
-    /// A source was performed, and the run was to return then.
+    /// A source was performed, and `returnAfterSourceHandled` was true.
     case handledSource
   }
 }

@@ -20,10 +20,10 @@ extension RunLoop {
   ///     [RLK-UNTIL-1], and once more if the run has ended for another reason. It should be cheap. If a block that was
   ///     queued at an evaluation changes it, the run evaluates it again without a sleep, also if nothing has woken the
   ///     loop for the block [RLK-UNTIL-6]. If another thread changes it, the run evaluates it at the next event;
-  ///     `wakeUp()` after the change makes that happen at once [RLK-UNTIL-3]. An observer that is called before the
-  ///     wait and an idle block have to call `wakeUp()` too.
+  ///     `wakeUp()` after the change makes that happen at once [RLK-UNTIL-3]. If an observer of before-waiting or an
+  ///     idle block changes it, that code must call `wakeUp()` too.
   ///   - mode: The mode whose members are served.
-  ///   - timeout: How long the call runs the loop. Zero or less: one pass that does not wait. Nil: no limit.
+  ///   - timeout: How long the call runs the loop. Zero or less means one pass that does not wait, nil no limit.
   /// - Returns: `.met` whenever the condition was true in the end, even if the run was stopped or the limit was over in
   ///   the same pass [RLK-UNTIL-4].
   /// - Thread: The loop's own.
@@ -52,7 +52,8 @@ extension RunLoop {
 }
 
 extension RunLoop {
-  /// Makes the wakeup port, which a loop that has never run lacks. From now on wakes reach the run that follows.
+  /// Makes the wakeup port, which a loop that has never run lacks. A wake that comes after this reaches the run that
+  /// follows.
   private func makeWakeWord() throws(RunLoopError) {
     try lock.withLock { () throws(RunLoopError) in _ = try wakes.word.make() }
   }

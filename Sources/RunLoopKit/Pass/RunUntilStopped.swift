@@ -2,8 +2,8 @@ extension RunLoop {
   /// Runs a mode until `stop()` is called, also while the mode is empty [RLK-RESIDENT-15].
   ///
   /// The call adds an item of its own to the mode for as long as it runs, so that nothing else has to keep the run
-  /// going. Nested runs of this kind are stopped one by one, the innermost first. A `stop()` before the run has begun
-  /// stops nothing, as for every run; `RunLoop.Thread` ends a thread whatever it does.
+  /// going. Nested runs of this kind are stopped one by one, the innermost first. As for every run, a `stop()` before
+  /// the run has begun stops nothing. To end a thread whatever it does, use `RunLoop.Thread`.
   /// - Returns: `.stopped`.
   /// - Thread: The loop's own.
   /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common` [RLK-DIAG-5].
@@ -19,7 +19,8 @@ extension RunLoop {
   }
 }
 
-/// Awaits nothing but a stop. Its source keeps the mode from being empty, and leaves it also when the run was left.
+/// Awaits nothing but a stop. Its source keeps the mode from being empty. If the run was left, `isLeft` removes the
+/// source.
 final class AwaitedStop: AwaitedEnd {
   let source = RunLoop.Source { _ in }
 

@@ -11,7 +11,7 @@ extension RunLoop {
   /// has none (`servesMainQueue`).
   /// - Parameters:
   ///   - mode: The mode whose members are served.
-  ///   - limit: How long the run may take. Nil, and more than about 16 years: no limit [RLK-RUN-4]. Zero or less: one
+  ///   - limit: How long the run may take. Nil or more than about 16 years means no limit [RLK-RUN-4], zero or less one
   ///     pass that does not wait [RLK-RUN-3].
   ///   - returnAfterSourceHandled: Return after the first pass in which a source was performed, a port source called or
   ///     the main queue served. Timers and blocks do not count.
@@ -46,7 +46,7 @@ extension RunLoop {
   /// - Parameters:
   ///   - end: Ends the run, besides a stop, the limit and an empty mode.
   ///   - isOneOfAll: True if this is a part of a run of all modes (`runAllModes`). Then an empty mode is not reported.
-  ///   - isKept: The run is made even if the mode is empty.
+  ///   - isKept: True if the run begins even if the mode is empty.
   func run(
     in name: Mode, limit: RunLimit, _ returnAfterSourceHandled: Bool, awaiting end: AwaitedEnd? = nil,
     isOneOfAll: Bool = false, isKept: Bool = false
@@ -68,7 +68,7 @@ extension RunLoop {
     mode.ensureTimersAreArmed(on: self)
     let callout = callouts.enclose(on: self)
     lock.unlock()
-    // Set since the loop was made for its thread (`currentLoop`), which alone runs it.
+    // `currentLoop` has set the scopes when it made the loop for this thread.
     let scope = owner.scopes!.height
     let result = withUnsafeMutablePointer(to: &mark) {
       let at = StackPlace($0).address
@@ -109,7 +109,8 @@ extension RunLoop {
     }
   }
 
-  /// Makes the callouts and the passes of a run (rules 3 and 4). Nil: as `runPasses`.
+  /// Makes the callouts and the passes of a run (rules 3 and 4). Nil if a wait has failed, or if a callout has forked
+  /// and this is the child.
   ///
   /// A stop reaches this run from the moment before `currentMode` shows its mode until after the exit observers. So a
   /// thread that sees the mode can stop the run (rule 19). If the enclosing run was asked to stop before, `stopAround`

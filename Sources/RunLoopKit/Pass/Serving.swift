@@ -1,6 +1,6 @@
 extension ModePointer {
-  /// Serves an item that was found ready, and times its callout. The item may have left the mode since; then it is not
-  /// called. True if the item was called, or a successor that it has named. - Thread: The loop's own.
+  /// Serves an item that was found ready, and times its callout. If the item has left the mode since, it is not called.
+  /// True if the item or the successor that it named (`serveNext`) was called. - Thread: The loop's own.
   @inline(__always)
   func serveTimed(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
     let timing = CalloutTiming(on: loop)
@@ -22,7 +22,7 @@ extension ModePointer {
     _ item: RunLoop.Item, _ descriptors: ItemDescriptors, ready: UInt32, on loop: RunLoop
   ) -> Bool {
     guard let owned = descriptors.heldOwned else { return item.serve(ready: ready, in: self, of: loop) }
-    // False: another thread has just invalidated it.
+    // `hold` fails if another thread has just invalidated the item.
     guard owned._withUnsafeGuaranteedRef({ $0.hold() }) else { return false }
     let run = loop.innermostRun, at = run.state.at
     run.state.served = Unmanaged.passUnretained(item)
@@ -44,7 +44,7 @@ extension RunLoop {
     defer { callouts.end(on: self) }
     guard item.isValid, item.isMember(of: mode) else { return false }
     guard let descriptors = item.heldDescriptors else { return item.serve(ready: ready, in: mode, of: self) }
-    // The item retains them as long as it lives.
+    // The item retains its descriptors as long as it lives.
     return descriptors._withUnsafeGuaranteedRef { descriptors in
       guard let limiter = descriptors.limiter else {
         return mode.serveHeldOpen(item, descriptors, ready: ready, on: self)
@@ -58,7 +58,7 @@ extension RunLoop {
 
 extension RunLoop {
   /// Serves another member of the mode in this turn, because the item whose turn it is has nothing to call. The
-  /// successor is timed, recorded and limited as in a turn of its own. To be called directly before `takeEvent` returns
-  /// false. - Thread: The loop's own.
+  /// successor is timed, recorded and limited as in a turn of its own. The item calls this directly before its
+  /// `takeEvent` returns false. - Thread: The loop's own.
   package func serveNext(_ successor: EventSource) { owner.successor = successor }
 }

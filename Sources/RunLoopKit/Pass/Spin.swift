@@ -1,8 +1,8 @@
 internal import CRunLoopCore
 internal import Synchronization
 
-/// Spins for a while before a sleep, to notice a wake without a system call; rarely if that has not paid. A thin owner
-/// of `rlc_spin`.
+/// Spins for a while before a sleep, to notice a wake without a system call. While spinning finds nothing, it spins
+/// more rarely. A thin owner of `rlc_spin`.
 /// - Thread: The loop's own.
 struct Spin {
   /// Longer limits are cut to this.
@@ -10,7 +10,7 @@ struct Spin {
 
   private var spin = rlc_spin()
 
-  /// In nanoseconds; 0: never spin. A new limit discards what was learned under the old one.
+  /// In nanoseconds. With 0 it never spins. A new limit discards what was learned under the old one.
   var limit: UInt64 {
     get { spin.limit_ns }
     set { rlc_spin_set(&spin, newValue) }
@@ -28,10 +28,11 @@ extension RunLoop {
   ///
   /// While the loop spins, a wake, a stop or a performed block costs its sender no system call and the loop no sleep:
   /// between two threads on two processors an answer takes some 3 us instead of 25 [RLK-SPIN-1]. The price is processor
-  /// time. A descriptor that becomes ready meanwhile is served that much later; a timer is not. Use it for a loop that
-  /// waits for quick answers of another thread and has a processor of its own. The loop learns: while spinning finds
-  /// nothing, it spins before fewer and fewer waits, down to one in a thousand.
-  /// - Thread: Any; counts from the loop's next sleep on. Zero, and setting it does nothing, once the loop has ended.
+  /// time. If a descriptor becomes ready meanwhile, the loop serves it only when the spinning ends; a due timer ends
+  /// the spinning. Use it for a loop that waits for quick answers of another thread and has a processor of its own. The
+  /// loop learns: while spinning finds nothing, it spins before fewer and fewer waits, down to one in a thousand.
+  /// - Thread: Any; a new limit takes effect at the loop's next sleep. Once the loop has ended, the limit is zero and
+  ///   setting it does nothing.
   /// - SeeAlso: `rlc_loop_set_spin`.
   public var spinLimit: Duration {
     get { isUsable ? Duration(nanoseconds: wantedSpin.load(ordering: .relaxed)) : .zero }

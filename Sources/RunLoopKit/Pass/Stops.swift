@@ -15,7 +15,7 @@ struct Stops: ~Copyable {
     static var quit: UInt8 { 1 }
     /// A resident thread is about to begin its first run, for which a stop is kept.
     static var firstRun: UInt8 { 2 }
-    /// The same, and a stop has come.
+    /// As `firstRun`, and a stop has come.
     static var firstRunStops: UInt8 { 3 }
   }
 
@@ -50,8 +50,8 @@ struct Stops: ~Copyable {
     return true
   }
 
-  /// Called when a run begins, with a serial that no run of the loop has had. From now on stops reach this run. Returns
-  /// the word that `end` restores (rule 20). - Thread: The loop's own.
+  /// Called when a run begins, with a serial that no run of the loop has had. After the call stops reach this run.
+  /// Returns the word that `end` restores (rule 20). - Thread: The loop's own.
   @inline(__always)
   func begin(_ serial: UInt64) -> UInt64 { word.exchange(serial << 1, ordering: .sequentiallyConsistent) }
 
@@ -60,13 +60,13 @@ struct Stops: ~Copyable {
   func end(_ outer: UInt64 = 0) -> Bool { word.exchange(outer, ordering: .sequentiallyConsistent) & 1 != 0 }
 
   /// Called when the run was left. A request to it passes to the enclosing run, which nothing else would stop. Without
-  /// an enclosing run it is dropped. True if the enclosing run is asked. - Thread: The loop's own.
+  /// an enclosing run the request is dropped. True if the enclosing run is asked. - Thread: The loop's own.
   func endLeft(_ outer: UInt64) -> Bool { end(outer) && outer != 0 && request() }
 
   // MARK: The beginning and the end of a resident thread
 
-  /// Called before other threads get the loop. From now on a stop is kept for the thread's first run, which the caller
-  /// is about to begin. - Thread: The loop's own.
+  /// Called before other threads get the loop. After the call a stop is kept for the thread's first run, which the
+  /// caller is about to begin. - Thread: The loop's own.
   func expectFirstRun() { _ = later.exchange(from: Later.nothing, to: Later.firstRun) }
 
   private func keepForFirstRun() -> Bool {
@@ -79,7 +79,7 @@ struct Stops: ~Copyable {
     later.load(ordering: .sequentiallyConsistent) != Later.nothing && takeWhatWasKept()
   }
 
-  /// After this, requests reach the run by its word only. A `quit` stays.
+  /// After this, requests reach the run by `word` only. A `quit` stays in `later`.
   @inline(never)
   private func takeWhatWasKept() -> Bool {
     if later.exchange(from: Later.firstRun, to: Later.nothing) == Later.firstRun { return false }

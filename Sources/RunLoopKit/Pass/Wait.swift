@@ -80,7 +80,7 @@ extension ModePointer {
     return found >= 0 ? found : hasFailedForGood(found, on: loop) ? -1 : 0
   }
 
-  /// As `poll`, but sleeps until there is an event. Nil: it has not slept, because something was posted, a timer is
+  /// As `poll`, but sleeps until there is an event. Nil if it has not slept, because something was posted, a timer is
   /// due, or epoll has to be asked again to watch a refused member.
   @inline(never)
   private func sleep(until deadline: UInt64, on loop: RunLoop) -> Int32? {
@@ -116,9 +116,9 @@ extension ModePointer {
     loop.wantedSpin.load(ordering: .relaxed) != 0 && loop.spin(until: firstDate(before: deadline, on: loop))
   }
 
-  /// The moment until which the loop may sleep in the kernel. It is earlier than the deadline if a timer is due before
-  /// that no timerfd reports, or if epoll has to be asked again to watch a refused member. If there is a deadline, the
-  /// sleep also ends for the first timer, unless the loop has just armed its timerfd. 0: the moment has come.
+  /// The moment until which the loop may sleep in the kernel. It is earlier than the deadline if no timerfd reports a
+  /// timer that is due first, or if epoll has to be asked again to watch a refused member. If there is a deadline, the
+  /// sleep also ends for the first timer, unless the loop has just armed its timerfd. 0 if the moment has come.
   @inline(never)
   private func limit(of deadline: UInt64, on loop: RunLoop) -> UInt64 {
     let restEnd = timers.restEnd

@@ -37,8 +37,9 @@ struct WakeWord: ~Copyable {
   /// Posts a wake (rule 15).
   func signal() { if let port = pointer ?? portJustMade { check(rlc_wakeup_port_signal(port)) } }
 
-  /// For a waker that has seen no port. One of the two fences comes first. So the waker sees the port, or the run that
-  /// has made it sees what the waker has published, even if the waker has not taken the loop's lock.
+  /// For a waker that has seen no port. Of this fence and the one in `make`, one comes first. So the waker sees the
+  /// port, or the run that has made it sees what the waker has published, even if the waker has not taken the loop's
+  /// lock.
   @inline(never)
   private var portJustMade: OpaquePointer? {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
@@ -48,9 +49,10 @@ struct WakeWord: ~Copyable {
   /// Posts an interrupt: the loop makes a pass, and no enclosing run receives the interrupt as a wake.
   func kick() { if let pointer { check(rlc_wakeup_port_kick(pointer)) } }
 
-  /// Reports a post whose write has failed, because other code has closed the eventfd. 0, 1: no failure. 2: a new
-  /// eventfd has woken the loop. `-ESHUTDOWN`, `-ECHILD`: the loop has ended, or belongs to the parent process. Other
-  /// errors: there is no new eventfd, and a sleeping loop sleeps on until something else ends its wait.
+  /// Reports a post whose write has failed, because other code has closed the eventfd. A status of 0 or 1 is no
+  /// failure. 2 says that a new eventfd has woken the loop, `-ESHUTDOWN` that the loop has ended, `-ECHILD` that it
+  /// belongs to the parent process. After other errors there is no new eventfd, and a sleeping loop sleeps on until
+  /// something else ends its wait.
   @inline(__always)
   private func check(_ status: Int32) {
     if UInt32(bitPattern: status) > 1 && status != -ESHUTDOWN && status != -ECHILD { reportOnce(isWoken: status > 0) }
@@ -95,7 +97,7 @@ struct WakeWord: ~Copyable {
   /// RUNNING -> ASLEEP; false if something was posted. - Thread: The loop's own.
   func beginWait() -> Bool { rlc_wakeup_port_begin_wait(pointer) }
 
-  /// The same for a sleep in a set; false also if `takeRenewal` is true. - Thread: The loop's own.
+  /// As `beginWait()`, for a sleep in a set; false also if `takeRenewal` is true. - Thread: The loop's own.
   func beginWait(in set: PortSet) -> Bool { set.beginWait(pointer) }
 
   /// Takes the post, if there is one: at the end of a wait, or to drop it. The loop's thread then sees everything that

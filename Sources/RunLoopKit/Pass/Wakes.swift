@@ -9,8 +9,8 @@ internal import Synchronization
 struct Wakes: ~Copyable {
   /// Where threads post, and where the loop sleeps.
   let word: WakeWord
-  /// True if another thread has moved a date since the loop last dropped a post, or ended a wait that took one. The
-  /// next interrupt may be that thread's.
+  /// True if another thread has moved a timer's date since the loop last dropped a post, or ended a wait that took one.
+  /// The next interrupt may be that thread's.
   private let hasMovedDate = Atomic<Bool>(false)
   /// The `OfHost` of the innermost wait of a host. - Thread: The loop's own.
   private let ofHost = Atomic<UInt32>(0)
@@ -48,7 +48,7 @@ struct Wakes: ~Copyable {
       run.map { UInt32(truncatingIfNeeded: $0.state.at >> 3) << 4 | 8 } ?? 0
     }
 
-    /// True if the wait is open and began in a callout of `run`; nil: outside of all runs.
+    /// True if the wait is open and began in a callout of `run`, or outside of all runs if `run` is nil.
     fileprivate func isInside(_ run: Activation?) -> Bool {
       rawValue & Self.openBit != 0 && rawValue & ~7 == Self.place(of: run)
     }
@@ -62,8 +62,8 @@ struct Wakes: ~Copyable {
 
   init(_ kernel: Kernel?) { word = WakeWord(kernel) }
 
-  /// Called when another thread has moved a date. A date that has moved into the past causes an expiry and, after it, a
-  /// pass for the interrupt (rule 18). - Thread: Any.
+  /// Called when another thread has moved a timer's date. A date that has moved into the past causes an expiry and,
+  /// after it, a pass for the interrupt (rule 18). - Thread: Any.
   func dateHasMoved() {
     hasMovedDate.store(true, ordering: .relaxed)
     word.kick()
@@ -93,8 +93,8 @@ extension Wakes {
     return hasDropped
   }
 
-  /// (g): a pass that serves the main queue at once has no wait that could take a post. So the next wait takes it, also
-  /// that of a run that is nested in the queue's function (rule 17).
+  /// (g): a pass that serves the main queue at once has no wait that could take a post. So the next wait takes it, even
+  /// if that is the wait of a run nested in the queue's function (rule 17).
   func keep(for run: Activation) {
     let posted = word.take()
     if posted != .none { run.wakes.insert(posted == .wake ? .heldWake : .heldKick) }
@@ -130,7 +130,7 @@ extension Wakes {
     if kept == .wake { word.signal() } else if kept == .kick { word.kick() }
   }
 
-  /// (j): drops wakes from here on.
+  /// (j): from here on the run drops wakes.
   @inline(__always)
   func endWait(of run: Activation) { run.wakes.remove(.accepting) }
 
@@ -139,13 +139,13 @@ extension Wakes {
   @inline(never)
   func settle(_ posted: WakeWord.Posted, of run: Activation, isExpiry: Bool) {
     if posted == .wake { markPending(for: run.parent) }
-    // Only the interrupt for a moved date is kept. A stop needs none any more: it ends this run after the pass, or an
-    // enclosing one.
+    // Only the interrupt for a moved date is kept. A stop needs no interrupt any more: it ends this run after the pass,
+    // or it ends an enclosing run.
     if takeDateMove(), posted == .kick, isExpiry { run.wakes.insert(.heldKick) }
   }
 
-  /// Called when a run has ended or was left. A wake that it has not used may have been meant for the enclosing run, or
-  /// for the host in whose wait the run was: it goes there.
+  /// Called when a run has ended or was left. A wake that it has not used goes to the enclosing run, or to the host in
+  /// whose wait the run was, for which it may have been meant.
   func endRun(_ run: Activation) {
     drop(passingTo: run.parent)
     passOn(from: run)
@@ -176,7 +176,7 @@ extension Wakes {
   }
 
   /// Passes a wake on: to a host whose open wait began in a callout of the enclosing run, or outside of all runs; else
-  /// to the enclosing run, if it accepts wakes. The wake goes no further: rule 17 applies from run to run.
+  /// to the enclosing run, if it accepts wakes. The wake goes no further: that run passes it on in its turn (rule 17).
   private func markPending(for enclosing: Activation?) {
     if host.isInside(enclosing) {
       keepForHost(.wake)
@@ -200,9 +200,9 @@ extension Wakes {
 
   private func keepForHost(_ posted: WakeWord.Posted) { ofHost.store(host.adding(posted).rawValue, ordering: .relaxed) }
 
-  /// Called when a host begins to wait, in a callout of `run`, or outside of all runs. Drops a post that came while
-  /// nothing waited, because the host polls everything next. A wake that the run would have kept goes to the host first
-  /// (rule 17). Returns what `endHostedWait` restores.
+  /// Called when a host begins to wait, in a callout of `run`, or outside of all runs if `run` is nil. Drops a post
+  /// that came while nothing waited, because the host polls everything next. A wake that the run would have kept goes
+  /// to the host first (rule 17). Returns what `endHostedWait` restores.
   func beginHostedWait(inside run: Activation?) -> OfHost {
     let outer = host
     let posted = word.take()
