@@ -1,9 +1,9 @@
 internal import RunLoopLibc
 
 extension RunLoop {
-  /// Runs each mode for a slice, one after the other, until `isDone` returns true, so that everything that the program
-  /// waits for is served in any mode. Call it in a callout that must not return before something has happened in a mode
-  /// that it does not know; for example after a failure.
+  /// Runs each mode for a slice, one after the other, until `isDone` returns true, so that the members of every mode
+  /// are served. Call it in a callout that must not return before something has happened, but does not know in which
+  /// mode that happens; for example after a failure.
   ///
   /// Never call it in a signal handler: the interrupted thread may hold a lock, the loop's or malloc's. Call it in a
   /// signal source instead. On an alternate signal stack the call throws; on the thread's own stack it cannot detect

@@ -21,18 +21,18 @@ extension RunLoop {
       case beforeWaiting
       /// After everything that was ready when the flush became needed, and before what became ready later
       /// [RLK-PATTERN-6]. For expensive work that many requests can share, such as a group commit of a log. The first
-      /// `setNeeded()` makes a system call.
+      /// `setNeeded()` after a flush makes a system call.
       case afterReady
     }
 
     /// - Parameters:
     ///   - loop: The loop whose thread flushes.
-    ///   - mode: By default every common mode, not only `.default` as for items: a flush that becomes needed in
-    ///     the tracking mode must come there.
+    ///   - mode: By default every common mode, not only `.default` as for items, because a flush that becomes needed in
+    ///     the tracking mode must happen in that mode.
     ///   - moment: When to flush. With `.afterReady` a timer is in the modes, and keeps them from being empty.
     ///   - order: The order among the observers of before-waiting and exit; the default is after most.
     ///   - flush: Called on the loop's thread, with no lock held, once for any number of `setNeeded()` before.
-    /// - Throws: As `add(_:to:)`. The loop has nothing of the commit then [RLK-PATTERN-8].
+    /// - Throws: As `add(_:to:)`. Then no part of the commit stays in the loop [RLK-PATTERN-8].
     public init(
       on loop: RunLoop, in mode: Mode = .common, at moment: Moment = .beforeWaiting, order: Int = 2_000_000,
       _ flush: @escaping @Sendable () -> Void
@@ -58,12 +58,12 @@ extension RunLoop {
       }
     }
 
-    /// Makes the loop flush at the commit's next moment. If the flush itself calls this, it is called again after one
-    /// more pass. If the loop does not run, it flushes when it runs next.
+    /// Makes the loop flush at the commit's next moment. If the flush itself calls this, the loop flushes again after
+    /// one more pass. If the loop does not run, it flushes when it runs next.
     /// - Thread: Any; a sleeping loop wakes and flushes [RLK-PATTERN-1]. The flush sees all changes that were
     ///   made before this call.
     /// - Blocks: No.
-    /// - Complexity: O(1); one atomic exchange if it is needed already.
+    /// - Complexity: O(1); one atomic exchange if a flush is needed already.
     public func setNeeded() {
       guard core.setNeeded() else { return }
       // The timer's descriptor becomes ready now, so the loop serves it after those that are ready already.
@@ -85,7 +85,7 @@ extension RunLoop {
     }
 
     /// Ends the commit: no further flush begins. The call does not wait for a flush that runs on the loop's thread. The
-    /// closure is released, after that flush.
+    /// closure is released at once, or after that flush.
     public func invalidate() {
       observer.invalidate()
       timer?.invalidate()

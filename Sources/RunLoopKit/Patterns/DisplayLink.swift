@@ -2,9 +2,9 @@ extension RunLoop {
   /// Calls a closure at a fixed rate, for example to draw or to sample: a frame clock without a display.
   ///
   /// The frames lie on a grid that does not move: a late or long callout does not shift later frames. Frames whose time
-  /// has passed meanwhile are dropped and counted. It is a member of modes like a timer: while the loop runs in another
-  /// mode, it is not called, and those frames count as dropped. It uses the suspending clock: a suspended machine has
-  /// no frames.
+  /// has passed meanwhile are dropped and counted. A link is a member of modes like a timer: while the loop runs in
+  /// another mode, the closure is not called, and the frames of that time count as dropped. The link uses the
+  /// suspending clock: a suspended machine has no frames.
   ///
   /// This value is a handle: the modes retain the link. A link that is in no mode and has no other reference is
   /// destroyed.

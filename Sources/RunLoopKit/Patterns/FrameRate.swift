@@ -17,7 +17,7 @@ extension RunLoop {
       }
     }
 
-    /// As `60 frames per 1.0 seconds`.
+    /// For example `60 frames per 1.0 seconds`.
     public var description: String { "\(frames) frames per \(duration)" }
   }
 }

@@ -29,13 +29,13 @@ package final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
     return storage
   }
 
-  /// Shows the memory of `owner`, which must not change from now on.
+  /// Shows the memory of `owner`. The memory must not change any more.
   package static func make(_ memory: UnsafeMutableRawBufferPointer, owner: AnyObject) -> ByteStorage {
     let made = create(minimumCapacity: 0) { _ in
-      // A mapping, whose address is not 0.
+      // The memory is a mapping, whose address is not 0.
       Header(base: memory.baseAddress!, count: memory.count, owner: owner)
     }
-    // `create` made an object of this final class, as above.
+    // `create` makes an object of this final class, as in the other `make`.
     return unsafeDowncast(made, to: ByteStorage.self)
   }
 

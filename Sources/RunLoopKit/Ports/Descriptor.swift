@@ -10,11 +10,12 @@ extension RunLoop.Message {
   public final class Descriptor: Sendable, CustomStringConvertible {
     /// -1 once the descriptor was taken or sent.
     private let number: Atomic<Int32>
-    /// The fork generation of the process that hides the descriptor, in a queue or a connection; 0 if the program has
-    /// it. A child of fork(2) closes hidden descriptors when it begins, because no code in the child would.
+    /// While the descriptor waits in a queue or a connection: the fork generation of the process that hides it from its
+    /// children. 0 while the program has the descriptor. A child of fork(2) closes hidden descriptors when it begins,
+    /// because no other code in the child would close them.
     private let hiddenIn = Atomic<UInt32>(0)
 
-    /// Takes ownership of the descriptor: other code must not close it from now on.
+    /// Takes ownership of the descriptor: other code must not close it any more.
     /// - Throws: A `RunLoopError`: `.system` with `EBADF` if the number is negative. The call does not check
     ///   that the descriptor is open.
     public init(owning fileDescriptor: Int32) throws {
@@ -28,7 +29,7 @@ extension RunLoop.Message {
     /// - Throws: A `RunLoopError.system`: `EBADF`, `EMFILE`.
     public init(duplicating fileDescriptor: Int32) throws {
       let duplicate = fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 3)
-      if duplicate < 0, RunLoopLibc.errno == EINVAL { RunLoopLibc.errno = EMFILE }  // the limit is not above 3
+      if duplicate < 0, RunLoopLibc.errno == EINVAL { RunLoopLibc.errno = EMFILE }  // EINVAL: the limit is 3 or less
       number = Atomic(
         try RunLoopError.checkDescriptor(
           duplicate, "fcntl",
@@ -42,7 +43,7 @@ extension RunLoop.Message {
     /// The descriptor's number; -1 once it was taken or sent. The number is valid only while this object lives.
     public var fileDescriptor: Int32 { number.load(ordering: .acquiring) }
 
-    /// Removes the descriptor from this object and returns it. The caller owns it from now on [RLK-MSG-32].
+    /// Removes the descriptor from this object and returns it to the caller, who then owns it [RLK-MSG-32].
     /// - Throws: A `RunLoopError`: `.system` with `EBADF` if it was taken or sent before.
     public func take() throws -> Int32 {
       guard let taken = moveOut() else { throw RunLoopError.system(EBADF, Self.isEmpty) }
@@ -72,7 +73,8 @@ extension RunLoop.Message {
 
     // MARK: Hiding from children of fork(2)
 
-    /// Has children of fork(2) close the descriptor until `appear`. Without memory for that, they inherit it.
+    /// Makes children of fork(2) close the descriptor, until `appear`. If there is no memory for the entry in their
+    /// list, they inherit it.
     package func hide() {
       guard fileDescriptor >= 0, Unshared.section({ Unshared.add(fileDescriptor) }) >= 0 else { return }
       hiddenIn.store(Kernel.forkGeneration, ordering: .releasing)
@@ -90,8 +92,8 @@ extension RunLoop.Message {
       return moveOut()
     }
 
-    /// Gives the descriptor to the program, so that its children inherit it. In a child of fork(2), an object that the
-    /// parent has hidden becomes empty.
+    /// Gives the descriptor to the program, so that children of fork(2) inherit it. In a child of fork(2), an object
+    /// that the parent has hidden becomes empty.
     package func appear() {
       guard hiddenIn.load(ordering: .relaxed) != 0 else { return }
       let generation = hiddenIn.exchange(0, ordering: .acquiringAndReleasing)

@@ -11,7 +11,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
   let limit: Int
   @exclusivity(unchecked) private var queue = Row<RunLoop.Message>()
   @exclusivity(unchecked) private var charges = QueuedCharges()
-  /// The queue may contain a message with descriptors.
+  /// True if the queue may contain a message with descriptors.
   @exclusivity(unchecked) private var hasDescriptors = false
   @exclusivity(unchecked) private var memberships = OneOrMany<PortMembership>()
   @exclusivity(unchecked) private var isClosed = false
@@ -147,7 +147,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     return true
   }
 
-  /// Call it with the lock held. Holds it again on return, but not if it throws.
+  /// Waits once. Call it with the lock held. The lock is held again on return, but not after a throw.
   @inline(never)
   private func waitForRoom(_ timeout: SendTimeout) throws(RunLoopError) {
     let deadline: Deadline
@@ -177,7 +177,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
     }
   }
 
-  /// True if only the calling thread's loop serves the port, so that no room comes while it waits. Under the lock.
+  /// True if only the calling thread's loop serves the port, so that no room comes while that thread waits. Under the
+  /// lock.
   private var isServedHereOnly: Bool {
     memberships.first != nil && memberships.allSatisfy { $0.loop.isCurrent }
   }
@@ -193,7 +194,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     let charge = charges.isEmpty || message == nil ? nil : charges.removeFirst()
     let mayHaveDescriptors = hasDescriptors
     if queue.count == 0 { hasDescriptors = false }
-    // In the same section: a sender that comes now must not take the room of one that waits.
+    // Before `unlock`: a sender that comes now must not take the room of one that waits.
     let made = waiting > 0 ? makeRoom() : nil
     lock.unlock()
     withExtendedLifetime(charge) {}
@@ -202,7 +203,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     return message
   }
 
-  /// Closes the mailbox: sends throw from now on. Queued messages are discarded: their requests throw, and their
+  /// Closes the mailbox, so that later sends throw. Queued messages are discarded: their requests throw, and their
   /// descriptors are closed. Call it with no lock held; only the first call has an effect.
   func close() {
     guard !isForked else { return }
@@ -289,7 +290,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
   /// Adds a membership. Returns true if the queue has messages.
   package func join(_ membership: PortMembership) -> Bool {
     lock.withLock {
-      // A thread of this loop may be waiting for room that only it can make from now on, so it must check again.
+      // The thread of the loop that joins may be waiting for room that now only its own loop can make, so it must check
+      // again.
       if waiting > 0 { room.advance() }
       memberships.append(membership)
       return queue.count > 0
@@ -298,7 +300,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   func leave(_ mode: ModePointer) -> PortMembership? {
     lock.withLock {
-      // As above: the waiting thread's loop may be the only one left that serves the port.
+      // The loop of a waiting thread may be the only one left that serves the port, so the thread must check again.
       if waiting > 0 { room.advance() }
       return memberships.remove { $0.mode == mode }
     }

@@ -53,7 +53,7 @@ extension RunLoop {
       components.compactMap { if case .descriptor(let descriptor) = $0 { descriptor } else { nil } }
     }
 
-    /// Call it when the program gets the message: children of fork(2) inherit its descriptors from now on.
+    /// Call it when the program gets the message, so that children of fork(2) inherit its descriptors.
     package func revealDescriptors() { for case .descriptor(let descriptor) in components { descriptor.appear() } }
 
     /// All rights but the one to answer, in their order.
@@ -83,7 +83,7 @@ extension RunLoop.Message {
     public let processID: Int32
     /// The sender's user: the real user for a message, the effective user for a connection (`PeerPolicy`).
     public let userID: UInt32
-    /// The sender's group, likewise.
+    /// The sender's group: the real or the effective one, as for `userID`.
     public let groupID: UInt32
 
     package init(processID: Int32, userID: UInt32, groupID: UInt32) {

@@ -8,8 +8,8 @@ extension RunLoop {
   /// waited have been delivered [RLK-STREAM-10]. A process that has received the right on a connection that it has
   /// accepted may keep it until the connection ends.
   /// - Parameters:
-  ///   - queueLimit: How many messages may wait, at least 1; a sender of more waits.
-  ///   - mode: A loop that does not run in this mode delivers nothing.
+  ///   - queueLimit: How many messages may wait, at least 1. A sender that finds the queue full waits.
+  ///   - mode: The loop delivers messages only while it runs in this mode.
   /// - Returns: The right to send to the port, and the sequence. The port is invalid when the sequence is released, and
   ///   when it has ended.
   /// - Thread: Any. - Complexity: O(1).

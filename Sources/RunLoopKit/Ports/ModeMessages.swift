@@ -7,7 +7,7 @@ internal import Synchronization
 struct ModeMessages: ~Copyable {
   /// Created with the first port: a mode without ports only pays for one load.
   private let made = Atomic<UnsafeRawPointer?>(nil)
-  /// The last pass served a message, so the kernel's events come next. - Thread: The loop's own.
+  /// True if the last pass served a message, so that the kernel's events come next. - Thread: The loop's own.
   private let isKernelsTurn = Atomic<Bool>(false)
 
   @inline(__always)
@@ -37,7 +37,8 @@ struct ModeMessages: ~Copyable {
 
   func remove(_ membership: PortMembership) {
     unmark(membership)
-    // A mode with a membership has created `ports`, which live as long as the mode. The same in `mark`, `unmark`.
+    // A mode with a membership has created `ports`, which live as long as the mode. `mark` and `unmark` rely on this
+    // too.
     ports!.pointee.remove(membership)
   }
 
@@ -57,7 +58,7 @@ struct ModeMessages: ~Copyable {
     return first.port
   }
 
-  /// True if the kernel's events were next; the messages are next after that. - Thread: The loop's own.
+  /// True if the kernel's events are next. After the call the messages are next. - Thread: The loop's own.
   func takeKernelsTurn() -> Bool {
     guard isKernelsTurn.load(ordering: .relaxed) else { return false }
     isKernelsTurn.store(false, ordering: .relaxed)

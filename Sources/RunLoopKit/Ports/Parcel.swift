@@ -57,7 +57,7 @@ package struct Parcel: ~Copyable {
         takers[index].moveIn(number)
         continue
       }
-      // The descriptor was taken meanwhile, or is in the message twice. The takers before it were filled by this loop,
+      // The descriptor was taken meanwhile, or is in the message twice. This function has filled the takers before it,
       // and no other code has references to them yet.
       for moved in givers.indices[..<index] { givers[moved].moveIn(takers[moved].moveOut()!) }
       let detail = "a descriptor of the message was taken meanwhile, or is in it twice"

@@ -25,7 +25,7 @@ extension RunLoop {
     package let namedTerms: (any Terms)?
 
     /// - Parameters:
-    ///   - queueLimit: How many messages may wait, at least 1; a sender of more waits.
+    ///   - queueLimit: How many messages may wait, at least 1. A sender that finds the queue full waits.
     ///   - receive: Called on the thread of the loop that runs, with no lock held; kept while the port is valid.
     public convenience init(
       queueLimit: Int = Port.defaultQueueLimit, _ receive: @escaping @Sendable (Port, Message) -> Void
@@ -33,13 +33,13 @@ extension RunLoop {
       self.init(queueLimit: queueLimit, onlyLoop: nil, unchecked: receive)
     }
 
-    /// Creates a port whose body answers: what the body returns, on the thread of the loop that runs, is sent to the
+    /// Creates a port whose body answers. The loop calls the body on its thread, and sends what the body returns to the
     /// message's `reply` [RLK-MSG-20].
     ///
-    /// If there is no such right, or the body returns nil, nothing is sent; a request then throws `.noReply`. The loop
-    /// does not wait for room: it drops an answer to a port that is full or gone, and counts it in `undeliveredReplies`
-    /// [RLK-MSG-21]. Source: a version 1 source's `perform`.
-    @_disfavoredOverload  // a trailing closure is a receiver's
+    /// If the message has no `reply`, or the body returns nil, the loop sends nothing; a request then throws
+    /// `.noReply`. The loop does not wait for room: it drops an answer to a port that is full or gone, and counts it in
+    /// `undeliveredReplies` [RLK-MSG-21]. Source: a version 1 source's `perform`.
+    @_disfavoredOverload  // a trailing closure counts as `receive`
     public convenience init(
       queueLimit: Int = Port.defaultQueueLimit, replying: @escaping @Sendable (Port, Message) -> Message?
     ) {

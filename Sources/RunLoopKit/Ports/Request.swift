@@ -5,12 +5,12 @@ extension RunLoop.Port.SendRight {
   ///
   /// The message's `reply` becomes a right to answer this request once [RLK-MSG-25]. In a mode that only requests use,
   /// the loop calls nothing else meanwhile. In another mode it calls that mode's items, which may make requests as well
-  /// [RLK-MSG-26]. A `stop()` does not end the wait: when the request is over, the stop is passed on to the run that
+  /// [RLK-MSG-26]. A `stop()` does not end the wait: when the request is over, it passes the stop on to the run that
   /// encloses it [RLK-MSG-27].
   /// - Parameters:
   ///   - message: The question; the call replaces its `reply`.
-  ///   - timeout: How long sending and answering may take together [RLK-MSG-23, RLK-MSG-44]; zero or less: both must be
-  ///     possible at once. Nil: no limit.
+  ///   - timeout: How long sending and answering may take together [RLK-MSG-23, RLK-MSG-44]; with zero or less, both
+  ///     must be possible at once. Nil means no limit.
   ///   - mode: Not `.common`, in which no loop runs.
   /// - Returns: The answer.
   /// - Throws: A `RunLoopError`: `.noReply` if the right to answer is released unused, for example because the port is
@@ -57,7 +57,7 @@ extension RunLoop {
     while true {
       if let answer = pending.takeAnswer() { return try answer.get() }
       guard isInThisProcess else { throw RunLoopError.forked }
-      // Settling gives up. If an answer came first, it counts, because its sender's call has succeeded.
+      // `settle` gives up, unless an answer came first: that answer counts, because its sender's call has succeeded.
       guard !stops.isQuitting else {
         pending.settle(.failure(RunLoopError.loopEnded))
         continue
@@ -84,7 +84,7 @@ extension RunLoop {
 private final class AwaitedReply: AwaitedEnd {
   private let pending: PendingReply
   private let bell: RunLoop.Port
-  /// A stop has ended the run. The request passes it on to the enclosing run.
+  /// True if a stop has ended the run. The request passes the stop on to the enclosing run.
   private(set) var wasStopped = false
 
   init(_ pending: PendingReply, _ bell: RunLoop.Port) {

@@ -5,13 +5,13 @@ extension RunLoop.Port.SendRight {
   ///
   /// Unlike the synchronous form, this call runs no loop and takes no mode. A thread of RunLoopPorts receives the
   /// answers of other processes if no loop of the program does [RLK-ASYNC-20]. The message's `reply` becomes a right to
-  /// answer this request once. While the port is full, the message waits as in `send(_:timeout:)`. If the task does not
-  /// wait any more, the right to answer is withdrawn. An answer that is sent later throws `.portInvalid` at its sender;
+  /// answer this request once. While the port is full, the message waits as in `send(_:timeout:)`. When the task stops
+  /// waiting, the call withdraws the right to answer. An answer that is sent later throws `.portInvalid` at its sender;
   /// one that a port's body returns is counted in that port's `undeliveredReplies` [RLK-ASYNC-17].
   /// - Parameters:
   ///   - message: The question; the call replaces its `reply`.
-  ///   - timeout: How long sending and answering may take together; zero or less: the answer must come
-  ///     at once. Nil: no limit.
+  ///   - timeout: How long sending and answering may take together; with zero or less, the answer must come at once.
+  ///     Nil means no limit.
   /// - Returns: The answer.
   /// - Throws: `CancellationError` if the task was cancelled, and `.timedOut` if the limit was over, before the answer
   ///   came. A message that was not sent yet is withdrawn then; the descriptors of a sent one are the receiver's.
@@ -80,7 +80,7 @@ private final class AwaitedSend: Sendable {
   /// not this error (`Resumption.end`).
   func giveUp() { pending.settle(.failure(RunLoopError.timedOut)) }
 
-  /// Gives up at once if the send is over. Otherwise the end of the send does.
+  /// Gives up at once if the send is over. Otherwise `isOver` gives up when the send ends.
   func giveUpWhenOver() {
     let (isFirst, _) = fate.compareExchange(
       expected: Fate.waits, desired: Fate.isGivenUp, ordering: .acquiringAndReleasing)

@@ -9,8 +9,8 @@ extension RunLoop.Port.SendRight {
   /// sends all of the message or, if it throws, nothing: the caller keeps descriptors and rights [RLK-ASYNC-13].
   /// - Parameters:
   ///   - message: What is sent.
-  ///   - timeout: How long the message may wait for room, in real time; zero or less: it is withdrawn unless there is
-  ///     room already. Nil: no limit.
+  ///   - timeout: How long the message may wait for room, in real time; with zero or less, the call withdraws it unless
+  ///     there is room already. Nil means no limit.
   /// - Throws: `CancellationError` if the task was cancelled before the message was sent: the message was withdrawn
   ///   [RLK-ASYNC-14]. `.portInvalid` if the receiver is gone, also while the message waits [RLK-ASYNC-15,
   ///   RLK-ASYNC-22]. `.timedOut`; else as the form that blocks, but never `.wouldDeadlock`, since the thread is free
