@@ -1,5 +1,5 @@
 extension RunLoop.Port {
-  /// The right to send to a port. It does not keep the port alive. A value of one reference.
+  /// The right to send to a port. It does not keep the port alive.
   ///
   /// Rights to one port are equal [RLK-MSG-18]. A right whose port has ended is invalid.
   /// - Thread: Any, for all members.
@@ -14,8 +14,8 @@ extension RunLoop.Port {
     /// all of the message or, if it throws, nothing: the caller keeps descriptors and rights [RLK-MSG-33].
     /// - Parameters:
     ///   - message: What is sent.
-    ///   - timeout: How long the call waits for room; zero or less: there must be room already. Nil: no limit. The
-    ///     thread sleeps meanwhile, and its loop serves nothing.
+    ///   - timeout: How long the call waits for room. With zero or less, there must be room already. Nil means no
+    ///     limit. The thread sleeps meanwhile, and its loop serves nothing.
     /// - Throws: A `RunLoopError`: `.portInvalid` if the receiver is gone, also while the call waits [RLK-MSG-15].
     ///   `.wouldDeadlock` if the port is full, only this thread's loop serves it, and there is no timeout [RLK-MSG-14,
     ///   RLK-MSG-47]. `.system` with `EBADF` for a descriptor that is empty. `.timedOut`; `.tooManyDescriptors`;
@@ -38,7 +38,7 @@ extension RunLoop.Port {
     /// true, it may become false at any time.
     public var isValid: Bool { destination.isValid }
 
-    /// Calls `body` once when the port is gone: at once if it is already [RLK-MSG-17, RLK-MSG-29].
+    /// Calls `body` once when the port is gone, or immediately if it is gone already [RLK-MSG-17, RLK-MSG-29].
     ///
     /// - Parameter body: Called on the thread that ends the port, or that finds the other process gone, with no lock
     ///   held. Retained until then, or until `cancel()`. It should be short: to do more, post to a loop.

@@ -1,13 +1,15 @@
 extension RunLoop {
-  /// Waits until every block that any thread queued earlier for the same modes has run, and makes what they did
-  /// visible here [RLK-BARRIER-1].
+  /// Waits until every block that any thread queued earlier for the same modes has run, and makes what they did visible
+  /// to the caller [RLK-BARRIER-1].
   ///
   /// The call queues a block of its own and waits for it, as `performAndWait` does. If an earlier block runs the loop,
   /// this block may run in that nested run; the earlier block is then still on the stack. The call does not wait for
   /// what blocks start with timers, sources or messages.
   /// - Parameters:
-  ///   - modes: The call does not wait for blocks of other modes [RLK-BARRIER-3]. None named: the default mode.
-  ///   - timeout: How long the call waits. Zero or less: it throws unless the blocks have run already. Nil: no limit.
+  ///   - modes: The call does not wait for blocks of other modes [RLK-BARRIER-3]. Without any, it waits for those of
+  ///     the default mode.
+  ///   - timeout: How long the call waits. With zero or less, it throws unless the blocks have run already. Nil means
+  ///     no limit.
   /// - Throws: A `RunLoopError`: `.wouldDeadlock` on the loop's own thread; `.timedOut`; `.loopEnded` if the loop has
   ///   ended, or ends before the blocks have run, and so releases them [RLK-BARRIER-2]. `.forked`.
   /// - Thread: Any but the loop's own. - Blocks: Until the blocks have run. - Complexity: As for `performAndWait`.

@@ -27,7 +27,8 @@ struct BlockDrain: ~Copyable {
     return takeWaiting()
   }
 
-  /// Swaps the blocks when a nested run begins or ends. If there are none, both drains use the same memory.
+  /// Swaps the blocks when a nested run begins or ends. If neither drain has any, the memory stays where it is, so that
+  /// both drains use it.
   mutating func exchange(with outer: inout BlockDrain) {
     if blocks.isEmpty, waiting == nil, outer.blocks.isEmpty, outer.waiting == nil { return }
     swap(&blocks, &outer.blocks)

@@ -36,7 +36,7 @@ final class BlockTicket: Sendable {
 
   var isWithdrawn: Bool { stage.load() == Stage.withdrawn }
 
-  /// Waits for the end of the block. `late`: the block has not begun before the deadline.
+  /// Waits for the end of the block. Returns `late` if the block has not begun before the deadline.
   func wait(_ deadline: Deadline) -> Outcome {
     guard stage.wait(while: Stage.queued, deadline, for: "a block's turn (performAndWait)") else { return .late }
     _ = stage.wait(while: Stage.running, .never, for: "a block's end (performAndWait)")

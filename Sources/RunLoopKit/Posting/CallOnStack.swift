@@ -1,6 +1,6 @@
 /// A call on the stack of the loop's thread for which another thread or a task waits. - Thread: The loop's own.
 class CallOnStack {
-  /// The place on the stack of the run that makes the call; 0: none.
+  /// The place on the stack of the run that makes the call; 0 if no run makes it.
   final var run: UInt = 0
   /// The enclosing call, if there is one.
   final var outer: Unmanaged<CallOnStack>?

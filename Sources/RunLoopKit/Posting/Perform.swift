@@ -3,8 +3,8 @@ internal import Synchronization
 extension RunLoop {
   /// Runs `block` once on the loop's thread, in the next pass of the mode, and wakes the loop.
   ///
-  /// A block is no source: a run that is to return after a source was handled continues (as with
-  /// `CFRunLoopPerformBlock` and a wake) [RLK-PERFORM-4]. To end such a run use `performAsSource(in:block:onDrop:)`,
+  /// A block does not count as a source: a run with `returnAfterSourceHandled` continues after it, as after
+  /// `CFRunLoopPerformBlock` and a wake [RLK-PERFORM-4]. To end such a run use `performAsSource(in:block:onDrop:)`,
   /// `performAndWait` or `RunLoop.Thread.perform`.
   ///
   /// Blocks run in the order in which they were queued; if a block queues another one, that waits until the loop next
@@ -12,9 +12,9 @@ extension RunLoop {
   /// never ran, when the loop ends; no lock is held then [RLK-END-1, RLK-END-6]. The call creates the mode if it does
   /// not exist.
   /// - Parameters:
-  ///   - mode: Nil, and no other mode: the default mode. `.common` stands for every mode that is common when the loop
-  ///     drains the queue.
-  ///   - more: Further modes: the block runs once, in the first of all that runs.
+  ///   - mode: Nil, without further modes, stands for the default mode, `.common` for every mode that is common when
+  ///     the loop drains the queue.
+  ///   - more: Further modes. The block runs once, in the first of all these modes that runs.
   ///   - block: Takes over what it captures. If the caller goes on using a captured value, for instance a `Mutex`,
   ///     write `{ @Sendable in … }`: then the compiler accepts captures that are `Sendable`.
   ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread,
@@ -69,7 +69,7 @@ extension RunLoop {
     try append(consume block, in: modes)
   }
 
-  /// Inlined, since posting is measured. Nil stands for the default mode.
+  /// Inlined, because it makes posting faster. Nil stands for the default mode.
   @inline(__always)
   private func append(_ block: consuming @escaping () -> Void, inOne mode: Mode?) throws(RunLoopError) {
     guard isInThisProcess else { throw .forked }

@@ -4,13 +4,13 @@ extension RunLoop {
   /// The loop uses a one-shot timer of the mode, which keeps the mode from being empty and is late if the loop is busy
   /// or runs in other modes. Blocks of equal dates run in the order of the calls. Even with a delay of zero the block
   /// does not run inside this call, but when the loop next fires timers. If a timer, a port or a block at the end of a
-  /// pass makes the call, that is in the next pass.
+  /// pass makes the call, the block runs in the next pass.
   /// - Parameters:
-  ///   - delay: From now; zero or less: as soon as the loop fires timers [RLK-VALUE-2].
-  ///   - tolerance: How much later the block may run, so that wakes can be shared; zero or less: not at all. Nil: the
-  ///     loop's `defaultTimerTolerance` [RLK-DELAY-9].
-  ///   - modes: The block runs once, in the first of them that runs when the delay has passed; none named: in the
-  ///     default mode. `.common` stands for all common modes.
+  ///   - delay: Counts from now. With zero or less, the block runs as soon as the loop fires timers [RLK-VALUE-2].
+  ///   - tolerance: How much later the block may run, so that wakes can be shared. Zero or less means not at all, nil
+  ///     the loop's `defaultTimerTolerance` [RLK-DELAY-9].
+  ///   - modes: The block runs once, in the first of them that runs when the delay has passed. Without any, it runs in
+  ///     the default mode. `.common` stands for all common modes.
   ///   - target: Retained until the block has run or is cancelled; `cancelPerforms(target:key:)` finds the block by it.
   ///   - key: Distinguishes the performs of one target.
   ///   - block: Released, like the target, right after it ran, on the loop's thread; else by the thread that cancels
@@ -110,11 +110,11 @@ extension RunLoop {
 
 extension RunLoop.Local {
   /// As `RunLoop.perform(after:tolerance:in:target:key:block:onDrop:)`. Block and target are released on this
-  /// thread. If another thread cancels the perform, that happens after the next callout here [RLK-LOCAL-2].
+  /// thread. If another thread cancels the perform, they are released after this thread's next callout [RLK-LOCAL-2].
   /// - Parameters:
-  ///   - delay: From now; zero or less: as soon as the loop fires timers.
-  ///   - tolerance: How much later the block may run, so that wakes can be shared; zero or less: not at all. Nil: the
-  ///     loop's `defaultTimerTolerance`.
+  ///   - delay: Counts from now. With zero or less, the block runs as soon as the loop fires timers.
+  ///   - tolerance: How much later the block may run, so that wakes can be shared. Zero or less means not at all, nil
+  ///     the loop's `defaultTimerTolerance`.
   ///   - mode: `.common` stands for all common modes.
   ///   - target: Retained with the block; `cancelPerforms(target:key:)` finds the block by it [RLK-LOCAL-3].
   ///   - key: Distinguishes the performs of one target.

@@ -8,16 +8,17 @@ extension RunLoop {
   /// meanwhile, and its own loop serves nothing [RLK-WAIT-2, RLK-PERFORM-1]. If two threads wait for each other's loops
   /// in this way, both wait for ever, unless one has given a timeout [RLK-WAIT-7].
   /// - Parameters:
-  ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. A loop that runs
-  ///     in none of them never runs the block.
-  ///   - timeout: How long the call waits for the block to begin. Zero or less: it must begin at once. Nil: no limit.
+  ///   - modes: The block runs once, in the first of them that runs. Without any, it runs in the default mode. A loop
+  ///     that runs in none of them never runs the block.
+  ///   - timeout: How long the call waits for the block to begin. With zero or less, it must begin at once. Nil means
+  ///     no limit.
   ///   - block: May use the caller's variables, since the caller waits [RLK-WAIT-3]. It must return: a thread that ends
   ///     inside it ends the process with a message, since the caller would wait for ever [RLK-END-4].
   /// - Returns: What the block returned.
-  /// - Throws: What the block has thrown, which leaves the loop's run alone: only the caller receives it [RLK-WAIT-11].
-  ///   Else a `RunLoopError`: `.loopEnded` if the loop has ended, or ends before the block runs [RLK-WAIT-4].
-  ///   `.timedOut`: the block was withdrawn and will not run; the call waits for a block that has begun in time
-  ///   [RLK-WAIT-5, RLK-WAIT-6, RLK-WAIT-8, RLK-WAIT-9]. `.forked`.
+  /// - Throws: What the block has thrown: only the caller receives it, and the loop's run goes on [RLK-WAIT-11]. Else a
+  ///   `RunLoopError`: `.loopEnded` if the loop has ended, or ends before the block runs [RLK-WAIT-4]. `.timedOut` if
+  ///   the block did not begin in time, and will not run; once it has begun, the call waits for its end [RLK-WAIT-5,
+  ///   RLK-WAIT-6, RLK-WAIT-8, RLK-WAIT-9]. `.forked`.
   /// - Thread: Any.
   /// - Re-entry: Allowed.
   /// - Blocks: Until the block has run.

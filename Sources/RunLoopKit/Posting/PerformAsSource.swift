@@ -3,14 +3,14 @@ internal import Synchronization
 extension RunLoop {
   /// Runs `block` once on the loop's thread, in the next pass of the mode, and counts as a source that was handled.
   ///
-  /// The call wakes the loop. A run that is to return after a source was handled returns after the block
-  /// [RLK-PERFORM-2]. The block runs among the loop's blocks, in the order of queueing, and keeps its modes from being
-  /// empty until it has run [RLK-PERFORM-5]. If an earlier block runs the loop, and this block was queued before that
-  /// nested run began, this block runs after the nested run. In a run that returns after a source, the signalled
-  /// sources that are ready at the same moment stay signalled for the next run.
+  /// The call wakes the loop. A run with `returnAfterSourceHandled` returns after the block [RLK-PERFORM-2]. The block
+  /// runs among the loop's blocks, in the order of queueing, and keeps its modes from being empty until it has run
+  /// [RLK-PERFORM-5]. If an earlier block runs the loop, and this block was queued before that nested run began, this
+  /// block runs after the nested run. In a run that returns after a source, the signalled sources that are ready at the
+  /// same moment stay signalled for the next run.
   /// - Parameters:
-  ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. `.common` stands
-  ///     for every mode that is common when the loop drains the queue.
+  ///   - modes: The block runs once, in the first of them that runs. Without any, it runs in the default mode.
+  ///     `.common` stands for every mode that is common when the loop drains the queue.
   ///   - block: Released right after it ran, or when the loop ends; with no lock held.
   ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread,
   ///     with no lock held. Not called if this call throws, nor in a child of fork(2).
@@ -60,7 +60,7 @@ extension RunLoop {
     defer { lock.unlock() }
     guard !hasEnded else { throw endedError }
     let mode = state.makeMode(mode)
-    // Taken, so that it is released where it runs. The caller has put it in, and each refusal above throws.
+    // `take` leaves the caller no reference, so the block is released where it runs. The caller has put it in.
     let body = block.take().unsafelyUnwrapped.body
     let performed = { [self] in
       noteSourcePerform()

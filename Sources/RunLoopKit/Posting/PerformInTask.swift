@@ -6,9 +6,10 @@ extension RunLoop {
   /// the loop's blocks and counts as a source. The task continues at the first of these: the end of the block,
   /// the task's cancellation, the time limit, the end of the loop [RLK-ASYNC-2].
   /// - Parameters:
-  ///   - modes: The block runs once, in the first of them that runs; none named: in the default mode. A loop that runs
-  ///     in none of them never runs the block.
-  ///   - timeout: How long the block may wait. Zero or less: it is withdrawn unless it has begun. Nil: no limit.
+  ///   - modes: The block runs once, in the first of them that runs. Without any, it runs in the default mode. A loop
+  ///     that runs in none of them never runs the block.
+  ///   - timeout: How long the block may wait. With zero or less, it is withdrawn unless it has begun. Nil means no
+  ///     limit.
   ///   - block: Called once, on the loop's thread. It must return: a thread that ends inside it ends the process with a
   ///     message, since the task would wait for ever. Released before the task goes on [RLK-ASYNC-3].
   /// - Returns: What the block returned.
@@ -66,15 +67,15 @@ extension RunLoop {
   /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, with the block's result. Cancelling the task cancels
   /// the block [RLK-ASYNC-4].
   /// - Parameters:
-  ///   - delay: From now; zero or less: as soon as the loop fires timers.
+  ///   - delay: Counts from now. With zero or less, the block runs as soon as the loop fires timers.
   ///   - tolerance: How much later the block may run, so that wakes can be shared.
   ///   - mode: `.common` stands for all common modes.
   ///   - block: Called once, on the loop's thread; released after it ran, or when the task is cancelled. It must
-  ///     return, as with the other form [RLK-ASYNC-10].
+  ///     return, as in `performAndWait(in:timeout:block:)` [RLK-ASYNC-10].
   /// - Returns: What the block returned.
   /// - Throws: What the block has thrown; `CancellationError` if the task was cancelled before the block began. A
-  ///   `RunLoopError`: `.loopEnded` and `.forked` as the other form; `.system`; `.invalidItem` if other code
-  ///   invalidates or removes the timer.
+  ///   `RunLoopError`: `.loopEnded` and `.forked` as in that form; `.system` if there is no memory for the timer;
+  ///   `.invalidItem` if other code invalidates or removes the timer.
   /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
     after delay: Duration, tolerance: Duration? = nil, in mode: Mode = .default,
@@ -86,7 +87,7 @@ extension RunLoop {
         after: delay, tolerance: tolerance, in: mode,
         block: { [self] in callAwaited(DelayedCallOnStack(task)) { task.settle(held.call()) } },
         onDrop: { [self] in task.lose(hasEnded ? endedError : .invalidItem("the timer of a delayed block")) })
-      // False: cancelling calls `onDrop`, which ends the wait.
+      // Returns false, because cancelling calls `onDrop`, which ends the wait.
       return {
         performed.cancel()
         return false

@@ -1,7 +1,7 @@
 /// A block, and a closure that is called if the block will never run. Once the block is queued, only the queued closure
 /// retains this object. If that closure is released without having run, the deinitialiser calls `onDrop`.
 final class PostedBlock: @unchecked Sendable {
-  /// Set until the block runs. Only its single runner reads it, so no lock.
+  /// Set until the block runs. Only one thread runs the block, so no lock guards this field.
   private var block: HeldBlock?
   private var onDrop: (@Sendable () -> Void)?
   private let forkGeneration = Kernel.forkGeneration

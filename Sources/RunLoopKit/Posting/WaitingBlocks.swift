@@ -17,7 +17,7 @@ final class WaitingBlocks {
   }
 
   private struct List {
-    /// By growing numbers.
+    /// In the order of their numbers.
     var entries: ContiguousArray<Entry> = []
     /// How many of the entries were taken. Never more than half, so that a drain skips no more entries than it takes.
     private var takenCount = 0

@@ -12,7 +12,7 @@ internal import Synchronization
 /// membarrier(2) must therefore be installed before the first loop is made. If one is installed later, a waiting thread
 /// notices it and polls, and a final call that its callout's end has missed is made after the loop's next callout.
 struct CalloutRecord: ~Copyable {
-  /// The address of the item whose callout is the innermost on the stack; 0: there is none, or it is a block's.
+  /// The address of the item whose callout is the innermost on the stack; 0 if there is none, or if it is a block's.
   private let innermost = Atomic<UInt>(0)
   /// Not 0 if the end of a callout has something to do. Counts the threads that wait, the final calls, the items that
   /// left the loop in their callout, and the hosted waits that were begun in a callout.

@@ -16,8 +16,8 @@ extension RunLoop {
     }
   }
 
-  /// Removes an item that was invalidated while it entered its modes. A run may have counted it when the invalidating
-  /// thread woke the loop, so this causes another pass, which finds an empty mode finished.
+  /// Removes an item that was invalidated while it entered its modes. The loop's run may have counted the item when the
+  /// invalidating thread woke it, so this causes another pass. If the mode is empty now, that pass ends the run.
   @inline(never)
   func detachLate(_ item: Item) {
     detach(item)

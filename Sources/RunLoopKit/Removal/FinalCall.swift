@@ -50,7 +50,8 @@ extension CalloutRecord {
     attention.add(1, ordering: .sequentiallyConsistent)
   }
 
-  /// Makes the calls whose callouts are over. `only`: makes just this one, since the loop's thread makes the others.
+  /// Makes the calls whose callouts are over. With `only`, makes just that one, since the loop's thread makes the
+  /// others.
   func makeFinalCalls(on loop: RunLoop, only wanted: FinalCall? = nil) {
     var over: [AwaitedCallout] = []
     loop.lock.withLock {
