@@ -6,16 +6,16 @@ extension RunLoop.Item {
   /// thread: `action` is called when that is over, and `invalidateAndWait(timeout:)` waits for it. A second call only
   /// calls its own action.
   ///
-  /// It releases the item's closure, which breaks a retain cycle between the item and what the closure captures. If no
-  /// callout of the item runs, the closure is released before the return; otherwise the thread of the callout releases
-  /// it right after the callout [RLK-CLOSURE-1, RLK-CLOSURE-2, RLK-CLOSURE-4, RLK-CLOSURE-5, RLK-CLOSURE-6,
-  /// RLK-CLOSURE-7]. The closure of an item that `assumeOnLoop` made is always released on its loop's thread. If
-  /// another thread invalidates the item, that happens after the next callout there [RLK-CLOSURE-8]. No lock is held
-  /// during the release [RLK-CLOSURE-9].
+  /// The first call releases the item's closure, which breaks a retain cycle between the item and what the closure
+  /// captures. If no callout of the item runs, the closure is released before the return; otherwise the thread of the
+  /// callout releases it right after the callout [RLK-CLOSURE-1, RLK-CLOSURE-2, RLK-CLOSURE-4, RLK-CLOSURE-5,
+  /// RLK-CLOSURE-6, RLK-CLOSURE-7]. The closure of an item that `assumeOnLoop` made is always released on its loop's
+  /// thread. If another thread invalidates the item, the loop's thread releases it after its next callout
+  /// [RLK-CLOSURE-8]. No lock is held during the release [RLK-CLOSURE-9].
   ///
   /// - Parameter action: Called once, with no lock held, when the item's callout is not running and will not run again.
-  ///   If none runs, this thread calls it before the return. Otherwise the thread of the last callout calls it right
-  ///   after that callout, or this thread does if the callout ends meanwhile [RLK-REMOVE-4, RLK-REMOVE-5,
+  ///   If no callout runs, this thread calls it before the return. Otherwise the thread of the last callout calls it
+  ///   right after that callout, or this thread does if the callout ends meanwhile [RLK-REMOVE-4, RLK-REMOVE-5,
   ///   RLK-REMOVE-7]. In a child of fork(2) that inherited the item the call does nothing [RLK-REMOVE-14].
   /// - Re-entry: Allowed, also from the item's own callout: `action` is called after the callout has returned.
   /// - Blocks: Not on callouts. - Complexity: O(modes).
@@ -36,10 +36,11 @@ extension RunLoop.Item {
   /// Keep what the callout uses until the return. The closure is released as by `invalidate(finally:)`. Two callouts
   /// that remove each other's items in this way wait for each other for ever: pass a timeout, or use
   /// `invalidate(finally:)` [RLK-REMOVE-8].
-  /// - Parameter timeout: How long to wait; zero or less: not at all. Nil: until the callout ends.
+  /// - Parameter timeout: How long to wait. With zero or less, the call does not wait; with nil, it waits until the
+  ///   callout ends.
   /// - Throws: A `RunLoopError`: `.wouldDeadlock` from inside the item's own callout, also from runs nested in it; the
-  ///   call has done nothing then [RLK-REMOVE-2]. `.timedOut`: the item is invalid, and a callout of it still runs.
-  ///   `.forked` in a child of fork(2).
+  ///   call has done nothing then [RLK-REMOVE-2]. `.timedOut` if a callout of the item still runs; the item is invalid
+  ///   then. `.forked` in a child of fork(2).
   /// - Thread: Any.
   /// - Blocks: While the callout runs; not at all if none does.
   /// - Complexity: O(modes); a wait costs two system calls and a barrier in all threads.
@@ -77,7 +78,8 @@ extension RunLoop.Item {
   /// callout may be, and whether this is the first call. After the return no callout of the item begins.
   private final func endMemberships() -> (loops: [RunLoop], isFirst: Bool) {
     let isFirst = validity.exchange(false, ordering: .sequentiallyConsistent)
-    // The links first: the section that removes the link of an item in its callout also enters the item into the table.
+    // Reads the links before the table: whoever removes the link of an item in its callout also enters the item into
+    // the table under the same lock.
     var loops = withLinks { $0.loops }
     for loop in LeftInCallout.loops(of: ObjectIdentifier(self)) where !loops.contains(where: { $0 === loop }) {
       loops.append(loop)
@@ -99,7 +101,7 @@ extension RunLoop.Item {
     var others: [RunLoop]?
     let loop: HeldLoop? = withLinks { links in
       if links.hasOthers { others = links.otherLoops }
-      // Another thread may remove the link, which retains the loop.
+      // `HeldLoop` keeps the loop alive, since another thread may remove the link.
       guard let loop = links.firstLoop else { return nil }
       return HeldLoop(loop)
     }

@@ -58,8 +58,8 @@ final class LeftInCallout: ProcessWideObject {
 }
 
 extension RunLoop {
-  /// Called with each membership that ends, in the same section of the leaf lock and under the loop's lock. Notes the
-  /// item if its callout is on the loop's stack.
+  /// Called for each membership that ends, under the loop's lock and the leaf lock that guards the membership. Notes
+  /// the item if its callout is on the loop's stack.
   @inline(__always)
   func noteLeaving(_ item: Item) {
     if callouts.isOnStack(ObjectIdentifier(item), of: self) { LeftInCallout.insert(ObjectIdentifier(item), of: self) }

@@ -5,10 +5,10 @@ extension RunLoop.Source {
   final class HeldHooks: @unchecked Sendable {
     private let schedule: (@Sendable (RunLoop, RunLoop.Mode) -> Void)?
     private let cancel: (@Sendable (RunLoop, RunLoop.Mode) -> Void)?
-    /// Nil: the source equals only itself.
+    /// Nil if the source equals only itself.
     let identity: AnyHashable?
     let hasIdentity: Bool
-    /// 0: not known yet. The number becomes known after the hash.
+    /// Both are 0 until they are known. The number becomes known after the hash.
     private let knownHash = Atomic<Int>(0)
     private let knownNumber = Atomic<UInt>(0)
 
@@ -24,7 +24,7 @@ extension RunLoop.Source {
       SourceIdentities.forget(ObjectIdentifier(self), hash: knownHash.load(ordering: .relaxed))
     }
 
-    /// The number that equal sources share (rule 28); 0: the source equals only itself.
+    /// The number that equal sources share (rule 28); 0 if the source equals only itself.
     @inline(__always)
     func number(order: Int) -> UInt {
       let known = knownNumber.load(ordering: .relaxed)
@@ -41,8 +41,8 @@ extension RunLoop.Source {
       return number
     }
 
-    /// The hash value of identity and order. The first one counts, even if the user's code returns another later, since
-    /// the source is found again by it.
+    /// The hash value of identity and order. The first value stays, even if the user's code returns another one later,
+    /// because `forget` finds the source by it.
     private func hash(of identity: AnyHashable, order: Int) -> Int {
       let known = knownHash.load(ordering: .relaxed)
       guard known == 0 else { return known }

@@ -12,7 +12,7 @@ struct ModeSources: ~Copyable {
     let stamp: UInt64
   }
 
-  /// Which sources are signalled. `one`: its index in `row`.
+  /// Which sources are signalled. `one` gives the source's index in `row`.
   enum Signalled {
     case none
     case one(Int)
@@ -50,7 +50,7 @@ struct ModeSources: ~Copyable {
   /// Removes the source that was inserted with the stamp. Returns false if there is none. The caller retains the
   /// source.
   mutating func remove(stamp: UInt64) -> Bool {
-    var (low, high) = (0, row.count)  // by growing stamps
+    var (low, high) = (0, row.count)  // the stamps in `row` grow
     while low < high {
       let middle = (low + high) / 2
       if row[middle].stamp < stamp { low = middle + 1 } else { high = middle }

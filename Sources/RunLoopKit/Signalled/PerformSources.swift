@@ -72,7 +72,8 @@ extension ModePointer {
     loop.lock.withLock {
       for entry in sources.row {
         let stamp = entry.source.signalStamp
-        // Read after the stamp, so that a signal that another thread gives after the stop is not collected.
+        // Reads `isQuitting` after the stamp, so that a signal that another thread gives after the stop is not
+        // collected.
         guard stamp != 0, !loop.stops.isQuitting else { continue }
         loop.owner.collectedSources.append(
           OwnerState.CollectedSource(source: entry.source, signalStamp: stamp, memberStamp: entry.stamp))

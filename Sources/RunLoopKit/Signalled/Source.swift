@@ -4,8 +4,8 @@ extension RunLoop {
   /// A signalled source (version 0): `signal()` marks it, and the next pass of a loop that runs a mode with the source
   /// performs it.
   ///
-  /// Signalling does not wake: `signal()`, then `wakeUp()`. May be in several loops; one signal is performed once
-  /// [RLK-END-8]. Source: `CFRunLoopSourceRef` with a version 0 context.
+  /// Signalling does not wake the loop: call `signal()`, then `wakeUp()`. A source may be in several loops; only one of
+  /// them performs a signal [RLK-END-8]. Source: `CFRunLoopSourceRef` with a version 0 context.
   public final class Source: Item, @unchecked Sendable {
     /// What the loop calls when the source enters or leaves a mode, what makes two sources equal, and what the source
     /// is for.
@@ -15,24 +15,25 @@ extension RunLoop {
       /// Called for each loop and mode that the source leaves, on the thread that removed or invalidated it, or whose
       /// loop ends.
       public var cancel: (@Sendable (RunLoop, Mode) -> Void)?
-      /// Sources with equal identity and equal order are one member of a mode [RLK-ADD-5]. Nil: a source equals only
-      /// itself. The identity is hashed and compared once, with no lock held, before the source is first added, removed
-      /// or searched for [RLK-ADD-12]. It is compared with identities of the same hash value only, so that the cost
-      /// does not grow with the number of sources [RLK-ADD-13]. Their sources may be in other loops, or in none.
+      /// Sources with equal identity and equal order are one member of a mode [RLK-ADD-5]. If it is nil, the source
+      /// equals only itself. The identity is hashed and compared once, with no lock held, before the source is first
+      /// added, removed or searched for [RLK-ADD-12]. It is compared with identities of the same hash value only, so
+      /// that the cost does not grow with the number of sources [RLK-ADD-13]. The sources with those identities may be
+      /// in other loops, or in none.
       public var identity: (any Hashable & Sendable)?
       /// What the source is for, in place of the info pointer of the C model. It is kept until the source is destroyed,
       /// even if the source is invalidated before [RLK-LIFE-6]. The source's description contains its text
       /// (`String(describing:)`), which is made with no lock held [RLK-TEXT-6].
       public var context: (any Sendable)?
 
-      /// No hooks, no context, and no equality but identity.
+      /// Creates hooks without functions, identity and context.
       public init() {}
     }
 
     @exclusivity(unchecked) final var body: Body
     let heldHooks: HeldHooks?
-    /// 0: not signalled. Otherwise a number that grows from signal to signal, so that it orders sources by their first
-    /// signals.
+    /// 0 if the source is not signalled. Otherwise a number that grows from signal to signal, so that it orders sources
+    /// by their first signals.
     private let signalled = Atomic<UInt64>(0)
     private static let clock = Atomic<UInt64>(0)
 
@@ -95,7 +96,7 @@ extension RunLoop {
       return signalled.exchange(0, ordering: .sequentiallyConsistent) != 0
     }
 
-    /// The number that equal sources share; 0: no other source can equal this one. The first read calls user code, so
+    /// The number that equal sources share; 0 if no other source can equal this one. The first read calls user code, so
     /// it happens with no lock held.
     var identityNumber: UInt { heldHooks?.number(order: order) ?? 0 }
 

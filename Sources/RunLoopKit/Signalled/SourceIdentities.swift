@@ -3,7 +3,7 @@ internal import Synchronization
 /// Gives equal sources a common number (rule 28), for as long as one of them exists.
 ///
 /// An identity's `==` is user code. It is called with no lock held, before a source is first added, removed or searched
-/// for. From then on the numbers are compared, also under a loop's lock.
+/// for. After that only the numbers are compared, also under a loop's lock.
 final class SourceIdentities: ProcessWideObject {
   private let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
@@ -47,7 +47,7 @@ final class SourceIdentities: ProcessWideObject {
   /// Returns nil in the child of a comparison that has forked, since the child has another table.
   private func number(of new: Entry, hash: Int) -> UInt? {
     var new = new
-    /// Whether a group equals the new identity, by the group's number; nil: not compared yet.
+    /// Whether a group equals the new identity, by the group's number; nil if they were not compared yet.
     var compared: [UInt: Bool] = [:]
     while let other = lock.withLock({ enter(&new, hash, compared) }) {
       compared[other.number] = other.equals(new)
@@ -111,7 +111,7 @@ extension RunLoop.Item {
   @inline(__always)
   final var withIdentity: RunLoop.Source? {
     guard kind == .source else { return nil }
-    let source = unsafeDowncast(self, to: RunLoop.Source.self)  // by its kind
+    let source = unsafeDowncast(self, to: RunLoop.Source.self)  // its kind says so
     return source.hasIdentity ? source : nil
   }
 
@@ -121,7 +121,7 @@ extension RunLoop.Item {
 
 extension RunLoop {
   /// Finds out which sources equal the item. Called with no lock held, since it calls user code. Returns false in a
-  /// child of fork(2) that this code has made.
+  /// child of fork(2) that the user code has made.
   @inline(__always)
   func learnsEquals(of item: Item) -> Bool {
     guard let source = item.withIdentity else { return true }
