@@ -18,8 +18,8 @@ extension RunLoop.Executor {
   /// of fork(2) runs no job that waits in its parent [RLK-EXEC-20].
   /// - Parameters:
   ///   - job: A part of a task, up to its next suspension.
-  ///   - delay: The job never runs earlier. Zero or less: it is enqueued at once.
-  ///   - tolerance: How much later the loop may enqueue the job, to save a wake. Nil: the loop's
+  ///   - delay: The job never runs earlier. With zero or less, it is enqueued at once.
+  ///   - tolerance: How much later the loop may enqueue the job, to save a wake. Nil means the loop's
   ///     `defaultTimerTolerance`.
   ///   - clock: The clock that measures the delay.
   /// - Thread: Any. - Blocks: No. - Complexity: O(log timers), and the allocation of a timer.
@@ -33,8 +33,8 @@ extension RunLoop.Executor {
   /// Runs a job at a moment of a clock, like `enqueue(_:after:tolerance:clock:)`.
   /// - Parameters:
   ///   - job: A part of a task, up to its next suspension.
-  ///   - instant: The job never runs earlier. A moment in the past: it is enqueued at once.
-  ///   - tolerance: How much later the loop may enqueue the job. Nil: the loop's `defaultTimerTolerance`.
+  ///   - instant: The job never runs earlier. If the moment is in the past, the job is enqueued at once.
+  ///   - tolerance: How much later the loop may enqueue the job. Nil means the loop's `defaultTimerTolerance`.
   ///   - clock: The clock of the moment.
   /// - Thread: Any. - Blocks: No. - Complexity: O(log timers), and the allocation of a timer.
   public func enqueue<C: Clock>(
@@ -79,7 +79,8 @@ extension RunLoop.Executor {
     return clock.timerClock
   }
 
-  /// The task prefers this executor, so that its jobs run in the same order each time.
+  /// Has a task sleep on the clock and then enqueue the job. That task prefers this executor, so that its own jobs run
+  /// in the same order each time.
   private func handOn<C: Clock>(
     _ job: UnownedJob, until instant: C.Instant, _ tolerance: C.Duration?, _ clock: C
   ) {
@@ -109,7 +110,7 @@ final class DelayedJob: @unchecked Sendable {
   /// True once the job was passed on: then the deinit does nothing.
   private var isOver = false
 
-  /// - Parameter kernel: That of the timer's loop.
+  /// - Parameter kernel: The kernel table of the timer's loop.
   init(
     _ job: UnownedJob, of executor: RunLoop.Executor, until date: UInt64, on clock: RunLoop.TimerClock,
     _ kernel: Kernel?

@@ -14,7 +14,8 @@ final class EndedLoops: ProcessWideObject {
   private let service = ServiceThread("rl-ended-loops")
   /// Guarded by the service's lock, like all below.
   nonisolated(unsafe) private var waiting = Row<Job>()
-  /// The thread that takes the waiting jobs, or is about to. Nil if none does: the next job must post `runJobs` to one.
+  /// The thread that takes the waiting jobs, or is about to. Nil if no thread does; then the next job must post
+  /// `runJobs` to one.
   nonisolated(unsafe) private var server: RunLoop.Thread?
   nonisolated(unsafe) private var isTryingAgain = false
   nonisolated(unsafe) private var hasReportedWaiting = false
@@ -81,7 +82,7 @@ final class EndedLoops: ProcessWideObject {
     Diagnosis.warn("jobs of a run loop that has ended wait until a thread can be started for them")
   }
 
-  /// Makes `thread` the server. False if it is already; nil if another thread has replaced it.
+  /// Makes `thread` the server. False if it is the server already; nil if another thread has replaced it.
   private func begin(on thread: RunLoop.Thread) -> Bool? {
     service.lock.withLock {
       guard service.latest?.thread === thread else { return nil }

@@ -9,12 +9,12 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   private struct State: ~Copyable {
     /// Tasks that wait, in the order of their calls.
     var waiting = Row<Resumption<Element?>>()
-    /// Elements for which no task has waited.
+    /// Elements that came while no task waited.
     var ready = Row<Element>()
     var end: End?
   }
 
-  /// Why no more elements come: no item is left.
+  /// Why no more elements come, once no item is left.
   private enum End {
     case finished
     case lost(RunLoopError)
@@ -33,8 +33,8 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
 
   private let loop: RunLoop
   private let mode: RunLoop.Mode
-  /// How many of the newest elements the feed keeps, while the items stay members; nil: it keeps none, and the items
-  /// leave the mode while no task waits.
+  /// How many of the newest elements the feed keeps, while the items stay members. If it is nil, the feed keeps none,
+  /// and the items leave the mode while no task waits.
   private let kept: Int?
   private let lock = Lock()
   /// How many of the items' closures exist.
@@ -60,7 +60,8 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   /// Marks a sequence without items as finished. Call it before the first call of `next`.
   package func finish() { lock.withLock { state.end = .finished } }
 
-  /// Call it before the first call of `next`. The item's closure must retain a turn, and this feed only by that.
+  /// Call it before the first call of `next`. The item's closure must retain a turn, and through that turn only it
+  /// retains this feed.
   package func append(_ item: RunLoop.Item) { membership.withLock { idle.append(item) } }
 
   /// Creates the turn that the closure of one item retains.
@@ -87,7 +88,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Returns what `next` returns at once. Nil if the task has to wait; it is then among those that wait.
+  /// Returns what `next` can return at once. Otherwise adds the task to those that wait, and returns nil.
   private func take(for task: Resumption<Element?>) -> Result<Element?, any Error>? {
     lock.withLock {
       if let element = state.ready.takeFirst() {
@@ -115,7 +116,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
 
   /// Adds the items to the mode. Items that stay members are added before the first call of `next`.
   func join() throws {
-    var held: [RunLoop.Item] = []  // released without the lock, as in `hasLost`: the loop may end meanwhile
+    var held: [RunLoop.Item] = []  // released without the lock: each may be the last reference
     defer { withExtendedLifetime(held) {} }
     try membership.withLock {
       while kept != nil || isAwaited, let item = idle.last {
@@ -184,10 +185,11 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Called when an item's closure was released. `isDone`: the item had delivered its last element.
+  /// Called when an item's closure was released. `isDone` is true if the item had delivered its last element.
   fileprivate func hasLost(isDone: Bool) {
     guard loop.isInThisProcess else { return }
-    // An item that is done leaves the lists to the last item, so that each of thousands of items ends in constant time.
+    // While other items are left, an item that is done does not search the lists, so that each of thousands of items
+    // ends in constant time.
     if turns.subtract(1, ordering: .acquiringAndReleasing).newValue > 0, isDone { return }
     var held: [RunLoop.Item] = []  // released without the lock: this may be the last reference
     membership.withLock {
@@ -255,7 +257,7 @@ package final class EventTurn<Element: Sendable>: Sendable {
 
   fileprivate init(_ feed: EventFeed<Element>) { self.feed = feed }
 
-  /// Delivers an element, in the item's callout. `isLast`: the item is invalid after that callout.
+  /// Delivers an element, in the item's callout. If `isLast` is true, the item is invalid after that callout.
   package func deliver(_ element: Element, isLast: Bool = false) {
     if isLast { finish() }
     feed.deliver(element)

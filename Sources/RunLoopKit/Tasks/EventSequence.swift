@@ -15,8 +15,8 @@ extension RunLoop {
   ///
   /// **The end.** Cancelling a task that waits ends its wait at once: `next()` throws `CancellationError`, and the next
   /// element goes to another task [RLK-STREAM-4]. The items are invalidated when the last copy of the sequence and its
-  /// iterators are released [RLK-STREAM-5], and when the loop ends. Then a task that waits, and each later one, throws
-  /// `.loopEnded` [RLK-STREAM-6].
+  /// iterators are released [RLK-STREAM-5], and when the loop ends. After the loop's end `next()` throws `.loopEnded`
+  /// in a task that waits, and in each later one [RLK-STREAM-6].
   /// - Thread: Any.
   public struct EventSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// What `next()` throws.
@@ -31,7 +31,7 @@ extension RunLoop {
     }
 
     /// - Parameters:
-    ///   - kept: How many of the newest elements the feed keeps; the items then stay in the mode from now on. Nil: the
+    ///   - kept: How many of the newest elements the feed keeps, while the items stay in the mode. If it is nil, the
     ///     items are in the mode only while a task waits.
     ///   - appendItems: If it throws, the items that it has appended are invalidated.
     package init(
@@ -71,7 +71,7 @@ extension RunLoop {
       }
     }
 
-    /// Returns an iterator over the elements from now on. Iterators share the elements.
+    /// Returns an iterator. All iterators share the elements of the sequence.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
   }
 }

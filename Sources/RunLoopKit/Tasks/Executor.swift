@@ -13,9 +13,9 @@ extension RunLoop {
   /// }
   /// ```
   ///
-  /// A task prefers the executor by `Task(executorPreference:)` or `withTaskExecutorPreference(_:operation:)`. Between
-  /// calls that do not suspend the task, its code that belongs to no actor continues without a pass in between
-  /// [RLK-EXEC-16]. The same holds in every task for calls between actors of this executor [RLK-EXEC-17].
+  /// A task prefers the executor by `Task(executorPreference:)` or `withTaskExecutorPreference(_:operation:)`. As long
+  /// as a call does not suspend the task, the task's code that belongs to no actor continues after it without a pass in
+  /// between [RLK-EXEC-16]. The same holds in every task for calls between actors of this executor [RLK-EXEC-17].
   ///
   /// The loop performs jobs at the place of a signalled source of order 0, in the executor's modes: before it waits,
   /// after blocks. Jobs of a higher priority run first, those of one priority in the order in which they were enqueued
@@ -59,7 +59,7 @@ extension RunLoop {
     private var source: Source?
     /// The task of the job that runs, if that is an actor's or a delayed one; else 0. Stored by the executor's thread.
     private let running = Atomic<UInt>(0)
-    /// A bit of `running`: the job has waited for its date. Addresses of tasks are even.
+    /// The bit of `running` that says that the job has waited for its date. Addresses of tasks are even.
     private static let wasDelayed: UInt = 1
     /// Used by the executor's thread only.
     @exclusivity(unchecked) private var preferring = PreferringTasks()
@@ -267,7 +267,7 @@ extension RunLoop {
     func loopQuits() { lock.withLock { jobs.close() } }
 
     func loopHasEnded() {
-      // Under the lock, so that jobs that are enqueued from now on come after these.
+      // Under the lock, so that jobs that are enqueued later come after these.
       let ended = lock.withLock { () -> RunLoop? in
         while let job = jobs.takeFirst() { EndedLoops.queue(job, of: self) }
         source = nil

@@ -3,7 +3,7 @@ package protocol HostedMainActor: AnyObject {
   /// True if jobs wait for the host to run them.
   var hasJobs: Bool { get }
 
-  /// From this call to its `endWatch`, the first job that comes causes a pass of the main loop.
+  /// Until `endWatch`, the first job that comes causes a pass of the main loop.
   func beginWatch()
   func endWatch()
 }

@@ -34,7 +34,7 @@ package struct JobQueue: ~Copyable {
     return takeFirst()
   }
 
-  /// From now on, jobs that wait already come before all later ones, whatever their priorities.
+  /// Jobs that wait at this call come before all later ones, whatever their priorities.
   mutating func close() { for row in rows { row.close() } }
 
   /// How many of the jobs that waited at `close` still wait.

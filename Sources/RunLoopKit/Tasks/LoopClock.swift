@@ -22,7 +22,8 @@ extension RunLoop {
     /// - Parameters:
     ///   - deadline: The sleep never ends earlier, by the clock at its end [RLK-SLEEP-1]. After a moment in the past,
     ///     or one that passes while the machine is suspended, the sleep ends when the loop next fires timers.
-    ///   - tolerance: How much later the loop may end the sleep, to save a wake. Nil: its `defaultTimerTolerance`.
+    ///   - tolerance: How much later the loop may end the sleep, to save a wake. Nil means the loop's
+    ///     `defaultTimerTolerance`.
     /// - Throws: `CancellationError` as soon as the task is cancelled, without waiting for the loop [RLK-SLEEP-2].
     ///   `.loopEnded` if the loop has ended, or ends meanwhile [RLK-SLEEP-3]; `.invalidItem` if other code invalidates
     ///   or removes the timer; `.forked`; `.system` as `add(_:to:)`.
@@ -41,7 +42,7 @@ extension RunLoop {
   public typealias Clock = LoopClock<Instant>
   /// The clock that goes on while the machine is suspended [RLK-SLEEP-4].
   public typealias ContinuousClock = LoopClock<ContinuousInstant>
-  /// The time of day, also if it is set during a sleep.
+  /// The time of day. If it is set during a sleep, the sleep follows the new time.
   public typealias WallClock = LoopClock<WallInstant>
 
   /// The clock for sleeps of tasks on this loop's timers, in its common modes.

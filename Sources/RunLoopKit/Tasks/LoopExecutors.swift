@@ -1,5 +1,6 @@
 extension RunLoop {
-  /// The executor that runs actors and tasks on the loop's thread, in its common modes. The same object each time.
+  /// The executor that runs actors and tasks on the loop's thread, in its common modes. It is the same object each
+  /// time.
   ///
   /// - Thread: Any. - Complexity: O(1) after the first.
   public var executor: Executor {

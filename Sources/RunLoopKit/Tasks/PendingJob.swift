@@ -3,8 +3,8 @@ package struct PendingJob {
   package enum Origin: UInt8 {
     /// The runtime enqueued it for an actor.
     case ofActor
-    /// The runtime enqueued it for a task that prefers the executor. Its code belongs to no actor. If the executor ran
-    /// it as an actor's job, the runtime would enqueue it again before it continues.
+    /// The runtime enqueued it for a task that prefers the executor. The job's code belongs to no actor. If the
+    /// executor ran it as an actor's job, the runtime would enqueue it again before it continues.
     case ofTask
     /// Its date has come. Its task may belong to another executor.
     case afterDelay

@@ -57,7 +57,7 @@ extension RunLoop {
       task.cancel()
       throw reason
     }
-    // The run has ended without a reason, so the result is there.
+    // `serve` has returned no error, so the result is there.
     return try end.result.unsafelyUnwrapped.get()
   }
 

@@ -6,8 +6,8 @@ extension RunLoop.Clock {
   /// and the phase is kept.
   /// - Parameters:
   ///   - interval: In whole nanoseconds, rounded up; zero or less counts as one.
-  ///   - tolerance: How much later than its date an element may come, to save a wake; at most half the interval. Nil:
-  ///     the loop's `defaultTimerTolerance`.
+  ///   - tolerance: How much later than its date an element may come, to save a wake; at most half the interval. Nil
+  ///     means the loop's `defaultTimerTolerance`.
   /// - Returns: A sequence, which retains the loop. `next()` never returns nil, and throws as
   ///   `sleep(until:tolerance:)`.
   /// - Thread: Any. - Complexity: O(log timers) an element.
@@ -23,9 +23,9 @@ extension RunLoop.Clock {
 extension RunLoop {
   /// An element of `RunLoop.Clock.ticks(every:tolerance:)`.
   public struct Tick: Hashable, Sendable {
-    /// When it was due.
+    /// When the element was due.
     public let date: Instant
-    /// How many dates before it have passed since the last element.
+    /// How many earlier dates the task has missed since the last element.
     public let missed: Int
   }
 }
