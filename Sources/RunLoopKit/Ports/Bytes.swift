@@ -101,7 +101,7 @@ extension RunLoop.Message {
       return try body(memory.assumingMemoryBound(to: UInt8.self))
     }
 
-    ////// True if both have the same bytes.
+    /// True if both have the same bytes.
     public static func == (a: Bytes, b: Bytes) -> Bool {
       guard a.count == b.count else { return false }
       return a.withUnsafeBytes { first in

@@ -1,7 +1,7 @@
 internal import RunLoopLibc
 internal import Synchronization
 
-/// The state of a `RunLoop.Thread`. The running thread retains it, so it may outlive that handle.
+/// The state of a `RunLoop.Thread`. The running thread retains it, so it may outlive the `RunLoop.Thread`.
 final class Resident: @unchecked Sendable {
   enum Phase {
     static let idle: UInt32 = 0
@@ -70,7 +70,7 @@ final class Resident: @unchecked Sendable {
   private func perform(in mode: RunLoop.Mode, _ block: consuming HeldBlock) throws(RunLoopError) {
     guard !isForked else { throw .forked }
     let seen = phase.load()
-    // If the block is refused, it is released after the lock.
+    // Keeps a refused block until the lock is free, and only then releases it.
     var taken: HeldBlock? = consume block
     let loop = try lock.withLock { () throws(RunLoopError) -> RunLoop in
       guard let loop = self.loop else { throw seen < Phase.running ? .notStarted : .loopEnded }
@@ -126,7 +126,7 @@ extension Resident {
       try RunLoopError.check(-pthread_attr_setstacksize(&attributes, size), "pthread_attr_setstacksize")
     }
     var made = pthread_t()
-    // `residentMain` takes over this reference. It is released here if no thread was created.
+    // `residentMain` takes over this reference. If no thread was created, this function releases it.
     let held = Unmanaged.passRetained(self)
     let kernel = Kernel.current
     let place = kernel?.turns?.threadWillStart()

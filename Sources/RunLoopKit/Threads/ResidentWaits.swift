@@ -73,7 +73,7 @@ extension Resident {
     }
   }
 
-  /// Calls the closure at once if the phase has changed already. No lock is held.
+  /// Calls the closure when the phase has changed, at once if it has already. No lock is held.
   @discardableResult
   private func whenPhase(isNot seen: UInt32, _ body: @escaping @Sendable () -> Void) -> UInt64 {
     let ticket = lock.withLock { phase.load() == seen ? waiters.append(body) : nil }

@@ -45,7 +45,7 @@ package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
     return started
   }
 
-  /// Has the next caller start another thread: this one takes no more work, though it may still run. Under the lock.
+  /// Has the next caller start another thread: `old` takes no more work, though it may still run. Under the lock.
   package func forget(_ old: RunLoop.Thread) { if latest?.thread === old { latest = nil } }
 
   /// Starts a thread with the system's kernel table. It blocks all signals except those that report a fault in it.

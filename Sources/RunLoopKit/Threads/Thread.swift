@@ -6,7 +6,7 @@ extension RunLoop {
   /// [RLK-RESIDENT-11, RLK-RESIDENT-12]. Call `join` to wait for the end. The system frees the thread's stack when the
   /// thread ends, with or without a call of `join` [RLK-RESIDENT-40].
   ///
-  /// It inherits the signal mask of the thread that calls `start`, like every thread: block signals there before.
+  /// The thread inherits the signal mask of the thread that calls `start`: block signals there before the call.
   /// - Thread: Any, for all members.
   public final class Thread: Sendable {
     /// How a thread stops.
@@ -36,7 +36,7 @@ extension RunLoop {
     /// - Parameters:
     ///   - name: Shown by debuggers and /proc.
     ///   - stackSize: In bytes, rounded up to whole pages; the program's thread-local variables come in addition
-    ///     [RLK-RESIDENT-42]. At least `minimumStackSize`: `start` throws if it is less. Nil: the system's default,
+    ///     [RLK-RESIDENT-42]. `start` throws if it is less than `minimumStackSize`. Nil means the system's default,
     ///     mostly 8 MiB. The kernel provides memory only for the pages that the thread uses.
     ///   - setUp: Called once on the thread before `start` returns, with its loop, to add items. Released after that
     ///     call.
@@ -54,7 +54,7 @@ extension RunLoop {
     ///
     /// - Throws: What `setUp` has thrown. A `RunLoopError`: `.loopEnded` if `setUp` has ended its thread; in both cases
     ///   the thread is over [RLK-RESIDENT-7, RLK-RESIDENT-18]. `.alreadyStarted` also while another thread is starting
-    ///   it, and after its end [RLK-RESIDENT-5]. `.system`: the stack is too small (`EINVAL`), the system has no room
+    ///   it, and after its end [RLK-RESIDENT-5]. `.system` if the stack is too small (`EINVAL`), the system has no room
     ///   for one more thread (you may start it later) [RLK-RESIDENT-9], or no descriptor for its loop. `.forked`.
     /// - Thread: Any. - Blocks: Until `setUp` has returned. - Complexity: That of creating a thread.
     @available(*, noasync, message: "it waits for the thread's set-up: in a task, await the async form")
@@ -72,8 +72,8 @@ extension RunLoop {
     public var isRunning: Bool { resident.isRunning }
 
     /// As `performAsSource(in:block:onDrop:)` of its loop, in one mode [RLK-PERFORM-3]. An accepted block for the
-    /// default mode runs before a later stop after due work [RLK-RESIDENT-16]. Blocks that wait at `stop(.now)`, or for
-    /// other modes at any stop, are released on the thread.
+    /// default mode runs before a later stop after due work [RLK-RESIDENT-16]. The thread releases blocks that still
+    /// wait at `stop(.now)`, and at any stop those that wait for other modes.
     ///
     /// - Throws: A `RunLoopError`: `.notStarted`; `.loopEnded` once `stop` was called [RLK-RESIDENT-1]. `.forked`.
     public func perform(
@@ -94,14 +94,14 @@ extension RunLoop {
     /// once if the thread was not started.
     ///
     /// The call does not stop the thread. Any number of threads may wait, at any time [RLK-RESIDENT-20].
-    /// - Parameter timeout: How long; zero or less: not at all; nil: for ever [RLK-VALUE-1].
+    /// - Parameter timeout: How long the call waits. Zero or less means not at all, nil for ever [RLK-VALUE-1].
     /// - Throws: A `RunLoopError`: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
     @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
     public func join(timeout: Duration? = nil) throws { try resident.join(Deadline(timeout)) }
 
     /// As the synchronous form, but suspends the task until the thread is over [RLK-ASYNC-6].
     ///
-    /// - Parameter timeout: How long; zero or less: not at all; nil: until the task is cancelled.
+    /// - Parameter timeout: How long the call waits. Zero or less means not at all, nil until the task is cancelled.
     /// - Throws: `CancellationError` if the task is cancelled, which does not stop the thread; else as the synchronous
     ///   form.
     nonisolated(nonsending) public func join(timeout: Duration? = nil) async throws {

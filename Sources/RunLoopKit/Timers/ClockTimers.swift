@@ -8,10 +8,10 @@ internal import RunLoopLibc
 struct ClockTimers {
   let heap: TimerHeap
   private var port: TimerPort?
-  /// The timerfd's token in the mode's port set; 0: the set does not watch it yet.
+  /// The timerfd's token in the mode's port set; 0 if the set does not watch it yet.
   private var token: UInt64 = 0
-  /// The date whose expiry a pass has taken; nil: none, since 0 is a date like any other. Until the pass collects the
-  /// due timers, the timerfd is not armed for that date again.
+  /// The date whose expiry a pass has taken; nil if there is none, since 0 is a date like any other. Until the pass
+  /// collects the due timers, the timerfd is not armed for that date again.
   private var taken: UInt64?
   // A number, not the enum: the nil of an optional `ClockTimers` is then in the heap's pointer, which is read anyway.
   private let clockNumber: UInt8
@@ -56,7 +56,7 @@ struct ClockTimers {
     do throws(RunLoopError) {
       try enterPort(set)
     } catch {
-      // Any other error: epoll has no room now, and the next arming tries again.
+      // After any other error epoll has no room now, and the next arming tries again.
       guard [EBADF, EPERM].contains(error.errno) else { throw error }
       losePort(from: set)  // other code has closed the timerfd
       port = try TimerPort(clock, kernel)
@@ -92,8 +92,8 @@ struct ClockTimers {
 
   // MARK: Arming
 
-  /// Returns the heap's date if the timerfd is armed for it (never, if there is no date), 0 if a pass has taken its
-  /// expiry, and nil if the timerfd has to be armed or disarmed.
+  /// Returns the heap's date if the timerfd is armed for it (`Time.forever`, if there is no date), 0 if a pass has
+  /// taken its expiry, and nil if the timerfd has to be armed or disarmed.
   @inline(__always)
   func armedDate(_ wakeAt: UInt64) -> UInt64? {
     if wakeAt == taken { return 0 }
@@ -102,7 +102,7 @@ struct ClockTimers {
 
   /// Arms the timerfd for the heap's date, and makes one if there is none. Returns what `armedDate` returns, and nil if
   /// no timerfd can be made.
-  /// - Parameter sparesPast: If the date has come, returns 0 without arming: the pass reads the clock anyway.
+  /// - Parameter sparesPast: If true, and the date has come, returns 0 without arming: the pass reads the clock anyway.
   @inline(__always)
   mutating func arm(for wakeAt: UInt64, in set: PortSet, sparesPast: Bool, on loop: RunLoop) -> UInt64? {
     if wakeAt == taken { return 0 }
@@ -144,8 +144,8 @@ struct ClockTimers {
     clock == .suspending ? date : Time.convert(date, from: kernel.now(clock), to: now)
   }
 
-  /// The longest wait, in nanoseconds, that carries a date of another clock. The wait ends by the suspending clock,
-  /// which does not follow when the other clock is set, or goes on while the machine is suspended.
+  /// The longest wait, in nanoseconds, that carries a date of another clock. The suspending clock measures the wait,
+  /// and does not notice that the other clock was set, or went on while the machine was suspended.
   private static let longestCarried: UInt64 = 1_000_000_000
 
   /// When a wait must end by itself for the first timer, because no timerfd ends it: a date on the suspending clock.

@@ -129,7 +129,7 @@ private struct DueTimers {
 }
 
 private func collectTimer(_ receiver: UnsafeMutableRawPointer, _ timer: UnsafeMutableRawPointer, _ token: UInt64) {
-  // `append` passes it, from its stack.
+  // `append` passes the receiver, which lies on its stack.
   let receiver = receiver.assumingMemoryBound(to: DueTimers.self).pointee
   // The heap's contexts are timers, which it retains. They leave the heap under the lock only, and the caller has that.
   let timer = Unmanaged<RunLoop.Timer>.fromOpaque(timer).retain()

@@ -1,7 +1,7 @@
 extension RunLoop {
-  /// The tolerance that a timer without one gets when it is added. Zero at first; less counts as zero. Give a timer
-  /// that must be exact a tolerance of zero. Timers that are members already keep theirs. A repeating timer gets at
-  /// most half its interval.
+  /// The tolerance that a timer without one gets when it is added. It is zero at first; a negative value counts as
+  /// zero. Give a timer that must be exact a tolerance of zero. Timers that are members already keep theirs. A
+  /// repeating timer gets at most half its interval.
   ///
   /// Delayed performs, sleeps of tasks and delayed jobs whose tolerance is nil count as timers without one. The default
   /// does not apply to dates that RunLoopKit has promised: display links, commits, the pauses of a `RateLimit`

@@ -7,8 +7,8 @@ internal import Synchronization
 struct ModeTimers: ~Copyable {
   /// In the order of `TimerClock`. Each is made with the first timer on its clock, and kept.
   private var row = OneOrMany<ClockTimers>()
-  /// Until this moment on the suspending clock no timer has to fire, and a timerfd reports the moment. 0: not known, so
-  /// that a pass reads the heaps. Read without the lock, so that a pass with nothing due needs no lock.
+  /// Until this moment on the suspending clock no timer has to fire, and a timerfd reports the moment. 0 if it is not
+  /// known, so that a pass reads the heaps. Read without the lock, so that a pass with nothing due needs no lock.
   private let restUntil = Atomic<UInt64>(Time.forever)
 
   /// Adds a timer and returns its token. The first timer on a clock makes the heap, and the timerfd if a descriptor is
@@ -102,7 +102,7 @@ struct ModeTimers: ~Copyable {
   @inline(__always)
   var isAtRest: Bool { restEnd != 0 }
 
-  /// Until when the mode rests, on the suspending clock. 0: it does not rest.
+  /// Until when the mode rests, on the suspending clock. 0 if it does not rest.
   @inline(__always)
   var restEnd: UInt64 { restUntil.load(ordering: .acquiring) }
 
@@ -113,7 +113,7 @@ struct ModeTimers: ~Copyable {
     return end != Time.forever && (end == 0 || end <= Kernel.now())
   }
 
-  /// From here to the next `arm` each pass reads the heaps. Called with changes that no `arm` follows under the same
+  /// From here to the next `arm` each pass reads the heaps. Called for changes that no `arm` follows under the same
   /// lock.
   @inline(__always)
   func endRest() { restUntil.store(0, ordering: .releasing) }

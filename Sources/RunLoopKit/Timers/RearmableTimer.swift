@@ -1,13 +1,14 @@
 extension RunLoop.Timer {
-  /// Creates a timer for deadlines that are set again and again: it fires once for each date, is then disarmed, and
-  /// stays valid until `invalidate()`. A one-shot timer, in contrast, is invalid once it has fired.
+  /// Creates a timer for deadlines that are set again and again. The timer fires once for each date, is then disarmed,
+  /// and stays valid until `invalidate()`. A one-shot timer, in contrast, is invalid once it has fired.
   ///
   /// While the timer is disarmed, its date is `.distantFuture`. `rearm(after:)` and a new `fireDate` arm it, also in
   /// its own callout. Armed or not, it is a member of its modes like any timer and keeps them from being empty. A timer
   /// that repeats with an interval of 584 years or more is rearmable as well.
   /// - Parameters:
   ///   - fireDate: The first date; `.distantFuture` creates the timer disarmed.
-  ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all. Nil: its loop's default.
+  ///   - tolerance: How late the loop may fire it to save a wake. Zero or less means not at all, nil its loop's
+  ///     default.
   ///   - order: Ignored: timers fire in the order of their dates.
   ///   - body: Called each time the timer fires: on the loop's thread, with no lock held.
   /// - Complexity: Arming is O(log timers), without an allocation, and without a system call unless the timer is, or
@@ -26,7 +27,8 @@ extension RunLoop.Timer {
   ///
   /// - Parameters:
   ///   - clock: The clock of the timer's dates.
-  ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all. Nil: its loop's default.
+  ///   - tolerance: How late the loop may fire it to save a wake. Zero or less means not at all, nil its loop's
+  ///     default.
   ///   - order: Ignored: timers fire in the order of their dates.
   ///   - body: Called each time the timer fires: on the loop's thread, with no lock held.
   public convenience init(
@@ -42,12 +44,12 @@ extension RunLoop.Timer {
   /// go on.
   public var isRearmable: Bool { intervalNanoseconds == Time.forever }
 
-  /// Sets the timer to fire next after `delay`, from now on its own clock. This replaces its earlier date. Works for
+  /// Sets the timer to fire next when `delay` has passed on its own clock. This replaces its earlier date. Works for
   /// timers of every kind; does nothing if the timer is invalid.
   ///
   /// Unlike setting `fireDate`, the call causes no pass of a sleeping loop: the kernel wakes the loop when the date
   /// comes [RLK-REARM-4].
-  /// - Parameter delay: Zero or less: at once, in the next pass.
+  /// - Parameter delay: With zero or less, the timer fires in the next pass.
   /// - Thread: Any; a sleeping loop is on time for an earlier date too.
   /// - Complexity: O(log timers), a reading of the clock, and one system call if it is, or was, the first date of a
   ///   mode; no write to the loop.
@@ -60,8 +62,8 @@ extension RunLoop.Timer {
   /// many timers that are set together do not fire together [RLK-REARM-5].
   ///
   /// - Parameters:
-  ///   - delay: Zero or less: none.
-  ///   - jitter: The most that is added, drawn evenly to the nanosecond. Zero or less: none.
+  ///   - delay: Zero or less means none.
+  ///   - jitter: The most that is added, drawn evenly to the nanosecond. Zero or less means none.
   /// - Thread: Any; as `rearm(after:)`. - Complexity: As for `rearm(after:)`, and a random number.
   public func rearm(after delay: Duration, jitter: Duration) {
     var generator = SystemRandomNumberGenerator()

@@ -14,19 +14,19 @@ extension RunLoop {
     /// Whether the timer was given a tolerance, even zero: a loop's default does not apply then. Guarded by the item's
     /// leaf lock.
     @exclusivity(unchecked) final var hasOwnTolerance: Bool
-    /// Whether a date was set during the callout: that is the next date. Guarded by the item's leaf lock.
+    /// True if a date was set during the callout; that date is then the next one. Guarded by the item's leaf lock.
     @exclusivity(unchecked) private final var hasNextDate = false
     @exclusivity(unchecked) final var body: Body
-    /// In nanoseconds; 0: one-shot; forever: rearmable.
+    /// In nanoseconds. 0 if the timer is one-shot, `Time.forever` if it is rearmable.
     let intervalNanoseconds: UInt64
     /// Guarded by the item's leaf lock.
     @exclusivity(unchecked) final var schedule: TimerSchedule
 
     /// A change of the schedule, to be carried out under the lock of the loop that the timer is in.
     enum Change {
-      /// `causesPass`: a sleeping loop makes a pass for the change itself (rule 18).
+      /// With `causesPass`, a sleeping loop makes a pass for the change itself (rule 18).
       case date(UInt64, causesPass: Bool)
-      /// From now on.
+      /// The date is this long after the change.
       case delay(UInt64)
       case tolerance(UInt64)
     }
@@ -38,10 +38,10 @@ extension RunLoop {
     /// - Parameters:
     ///   - fireDate: The first date: an `Instant`, a `ContinuousInstant` or a `WallInstant`. A date in the past means
     ///     now, and is reported as given until the timer has fired [RLK-TIMER-4].
-    ///   - interval: Measured on the same clock. Zero or less: the timer fires once and is invalid after its callout
-    ///     [RLK-CLOSURE-3]. 584 years or more: the timer is rearmable.
-    ///   - tolerance: How late the loop may fire the timer to save a wake; see `tolerance`. Zero or less: not at all.
-    ///     Nil: the `defaultTimerTolerance` of its loop [RLK-TIMER-14].
+    ///   - interval: Measured on the same clock. With zero or less, the timer fires once and is invalid after its
+    ///     callout [RLK-CLOSURE-3]. With 584 years or more, it is rearmable.
+    ///   - tolerance: How late the loop may fire the timer to save a wake; see `tolerance`. Zero or less means not at
+    ///     all, nil the `defaultTimerTolerance` of its loop [RLK-TIMER-14].
     ///   - order: Ignored: timers fire in the order of their dates.
     ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid (`invalidate()`).
     /// - Note: A mode's first timer on another clock than the suspending one takes one more descriptor [RLK-CLOCK-2].
@@ -69,9 +69,9 @@ extension RunLoop {
     /// Creates a timer whose first date is `delay` from now, on any clock.
     ///
     /// - Parameters:
-    ///   - delay: Counted from the call of the initialiser, not from `add(_:to:)` [RLK-TIMER-8]. Zero or less: the
-    ///     timer is due at once. 584 years or more: it never fires.
-    ///   - interval: Measured on the same clock; zero or less: the timer fires once.
+    ///   - delay: Counted from the call of the initialiser, not from `add(_:to:)` [RLK-TIMER-8]. With zero or less, the
+    ///     timer is due at once. With 584 years or more, it never fires.
+    ///   - interval: Measured on the same clock. With zero or less, the timer fires once.
     ///   - tolerance: As for a timer that is given a date.
     ///   - clock: The clock of the timer's dates.
     ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid.
@@ -120,7 +120,7 @@ extension RunLoop {
     /// [RLK-TIMER-5, RLK-RULE-18]. Setting nil is `disarm()` [RLK-REARM-6]: a valid timer without a date reports
     /// `.distantFuture`.
     ///
-    /// For a timer on another clock it is the same moment, converted as the clocks stand now [RLK-CLOCK-4].
+    /// For a timer on another clock, `fireDate` is the same moment, converted as the clocks stand now [RLK-CLOCK-4].
     /// - SeeAlso: `CFRunLoopTimerSetNextFireDate`.
     public var fireDate: Instant? {
       get { date() }
@@ -198,7 +198,7 @@ extension RunLoop {
       }
     }
 
-    /// The loop that has the timer in its modes; nil: none has.
+    /// The loop that has the timer in its modes; nil if none has.
     @inline(__always)
     var owner: RunLoop? {
       withLinks { links in

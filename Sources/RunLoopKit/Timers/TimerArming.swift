@@ -54,7 +54,7 @@ extension RunLoop.Timer {
     return isHere
   }
 
-  /// - Parameter isAhead: The timer's date is known to lie ahead.
+  /// - Parameter isAhead: True if the timer's date is known to lie ahead.
   func arm(in mode: ModePointer, token: UInt64, isAhead: Bool = false, on loop: RunLoop) {
     mode.timers.set(self, token: token)
     mode.armTimers(isAhead: isAhead, on: loop)

@@ -5,7 +5,7 @@ internal import CRunLoopCore
 struct TimerHeap {
   private let heap: OpaquePointer
 
-  /// The kernel must outlive it.
+  /// The kernel must outlive the heap.
   init(_ kernel: Kernel?) throws(RunLoopError) {
     var heap: OpaquePointer?
     try TimerHeap.check(rlc_kit_timer_heap_create(kernel.table, &heap))
@@ -28,7 +28,7 @@ struct TimerHeap {
 
   func insert(_ member: AnyObject) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
-    // `remove` releases it. A mode calls that for each member (`unregister`).
+    // `remove` releases the member. A mode calls `remove` for each member (`unregister`).
     let context = Unmanaged.passRetained(member)
     let status = rlc_timer_heap_insert(heap, context.toOpaque(), &token)
     if status < 0 { context.release() }
@@ -44,7 +44,7 @@ struct TimerHeap {
 
   func isArmed(token: UInt64) -> Bool { rlc_timer_heap_is_armed(heap, rlc_token(bits: token)) }
 
-  /// Keeps the date, and the place among equal dates. Does nothing if the timer is not armed.
+  /// Changes neither the date nor the place among equal dates. Does nothing if the timer is not armed.
   func setTolerance(_ tolerance: UInt64, token: UInt64) {
     _ = rlc_timer_heap_set_tolerance(heap, rlc_token(bits: token), tolerance)
   }
@@ -70,7 +70,7 @@ struct TimerHeap {
 
   /// The earliest deadline.
   var first: UInt64 { rlc_timer_heap_first(heap) }
-  /// The latest moment at which no timer is later than its tolerance.
+  /// The latest moment to wake at, so that no timer is later than its tolerance.
   var wakeAt: UInt64 { rlc_timer_heap_wake_at(heap) }
 
   /// Disarms all timers whose deadline has come, and passes the context and the token of each to `take`, in order.
@@ -91,7 +91,7 @@ private struct DueTimerCall {
 }
 
 private func handOverDueTimer(_ call: UnsafeMutableRawPointer?, _ timer: UnsafeMutableRawPointer?, _ token: rlc_token) {
-  // `takeAllDue` passes it, from its stack. Timers are contexts of `insert`, never nil.
+  // `takeAllDue` passes the call, which lies on its stack. Timers are contexts of `insert`, never nil.
   let call = call!.assumingMemoryBound(to: DueTimerCall.self)
   call.pointee.take(call.pointee.receiver, timer!, token.bits)
 }

@@ -4,7 +4,7 @@ internal import CRunLoopCore
 struct TimerPort {
   private let port: OpaquePointer
 
-  /// The kernel must outlive it.
+  /// The kernel must outlive the port.
   init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
     var port: OpaquePointer?
     try RunLoopError.checkCore(rlc_timer_port_create(kernel.table, clock.number, &port))
@@ -20,8 +20,8 @@ struct TimerPort {
   var fileDescriptor: Int32 { rlc_timer_port_fd(port) }
   var armed: UInt64 { rlc_kit_timer_armed(port) }
 
-  /// Arms the timerfd for `deadline`, unless it is armed for an earlier date: then no system call. Returns `-EBADF` if
-  /// other code has closed the timerfd, and `-EINVAL` if its number belongs to another file by now.
+  /// Arms the timerfd for `deadline`, unless it is armed for an earlier date; then it makes no system call. Returns
+  /// `-EBADF` if other code has closed the timerfd, and `-EINVAL` if its number belongs to another file by now.
   func want(_ deadline: UInt64) -> Int32 { rlc_timer_port_want(port, deadline) }
   /// Called when an expiry was taken from a set.
   func noteExpiry() { rlc_timer_port_note_expiry(port) }

@@ -2,7 +2,7 @@
 
 extension ModePointer {
   /// Arms the mode's timerfds for its first timers, if a run, a host or descriptors need the expiry.
-  /// - Parameter isAhead: The date that has changed is known to lie ahead.
+  /// - Parameter isAhead: True if the date that has changed is known to lie ahead.
   @inline(__always)
   func armTimers(isAhead: Bool = false, on loop: RunLoop) {
     if useCount == 0, !counts.hasWatched {
@@ -34,7 +34,8 @@ extension ModePointer {
     if !timers.arm(for: date, in: set, sparesPast: false, on: loop), !loop.isCurrent { loop.kick() }
   }
 
-  /// Called by a run whose waits have no limit: drops timerfds that other code has closed, so that others are made.
+  /// Called by a run whose waits have no limit: drops timerfds that other code has closed, so that the next arming
+  /// makes others.
   @inline(never)
   func verifyTimers() { if let set = ports.set { timers.verifyPorts(in: set) } }
 
