@@ -28,7 +28,7 @@ extension RunLoop {
   ///   the same pass [RLK-UNTIL-4].
   /// - Thread: The loop's own.
   /// - Re-entry: Allowed, also in `condition` [RLK-UNTIL-5].
-  /// - Blocks: As a run does.
+  /// - Blocks: While it runs the loop.
   /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common`.
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   public func run(

@@ -17,12 +17,12 @@ extension RunLoop {
   ///     the main queue served. Timers and blocks do not count.
   /// - Returns: The first that applies: handled, timed out, stopped, finished.
   /// - Thread: The loop's own.
-  /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`. `.forked` in a child of fork(2): if a callout has
-  ///   forked, this run and those around it call nothing more there, and throw this too [RLK-FORK-2]. `.system` if the
-  ///   system has no descriptor for the mode's first run. `.system` also if every further wait would fail, because
-  ///   other code has closed the loop's epoll descriptor (a stray close(2), closefrom(3)) and no new one can be made
-  ///   [RLK-RUN-9, RLK-RUN-10]: the run has then called the observers of after-waiting and exit, and the loop's
-  ///   description reports the failure.
+  /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`. `.forked` in a child of fork(2). If a callout has
+  ///   forked, this run and those around it call nothing more in the child, and throw `.forked` too [RLK-FORK-2].
+  ///   `.system` if the system has no descriptor for the mode's first run. `.system` also if every further wait would
+  ///   fail, because other code has closed the loop's epoll descriptor (a stray close(2), closefrom(3)) and no new one
+  ///   can be made [RLK-RUN-9, RLK-RUN-10]: the run has then called the observers of after-waiting and exit, and the
+  ///   loop's description reports the failure.
   /// - SeeAlso: `CFRunLoopRun`, `CFRunLoopRunInMode`.
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult

@@ -4,13 +4,13 @@ extension RunLoop {
   /// Work that is requested often and done once: before the loop sleeps, or after everything that is ready; and when a
   /// run ends.
   ///
-  /// For example for a layout, a cache or a log: mark it needed after each change, and write all changes at once. This
-  /// value is a handle: the loop's modes retain the commit until `invalidate()`, or the end of the loop.
+  /// For example a log: call `setNeeded()` after each change, and write all changes at once in the flush. This value is
+  /// a handle: the loop's modes retain the commit until `invalidate()`, or the end of the loop.
   /// - Thread: Any, but for `flush()`. - SeeAlso: The observer of `CATransaction`.
   public struct Commit: Sendable {
     private let core: Core
     private let observer: Observer
-    /// Only with `.afterReady`.
+    ////// Nil unless the moment is `.afterReady`.
     private let timer: Timer?
     private let loop: RunLoop
 
@@ -130,7 +130,7 @@ extension RunLoop.Local {
     in mode: RunLoop.Mode = .common, at moment: RunLoop.Commit.Moment = .beforeWaiting, order: Int = 2_000_000,
     _ flush: @escaping () -> Void
   ) throws -> RunLoop.Commit {
-    // Only this thread calls and releases the closure, as those of the other local items.
+    // Only this thread calls and releases the closure, as with the other local items.
     nonisolated(unsafe) let flush = flush
     return try RunLoop.Commit(on: loop, in: mode, at: moment, order: order) { flush() }
   }

@@ -27,7 +27,7 @@ extension RunLoop {
 
     /// Creates a link in no mode. Its first frame is due one frame's duration after it is first added.
     /// - Parameters:
-    ///   - rate: How many frames there are, and in which time.
+    ///   - rate: The number of frames and their duration.
     ///   - body: Called on the loop's thread, with no lock held; kept until the link is invalidated or gone.
     public init(
       rate: FrameRate = FrameRate(frames: 60), _ body: @escaping @Sendable (DisplayLink, Frame) -> Void
@@ -81,7 +81,7 @@ extension RunLoop {
       }
     }
 
-    /// How many frames there are in which time. A new rate begins at the last frame of the old one.
+    /// The number of frames and their duration. A new rate begins at the last frame of the old one.
     public var rate: FrameRate {
       get { core.rate }
       nonmutating set {
@@ -117,7 +117,7 @@ extension RunLoop {
 
     /// True for handles of the same link.
     public static func == (a: DisplayLink, b: DisplayLink) -> Bool { a.timer === b.timer }
-    /// By identity.
+    ////// Hashes the identity of the link.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(timer)) }
   }
 }
@@ -125,7 +125,7 @@ extension RunLoop {
 extension RunLoop.Local {
   /// Creates a display link and adds it to `mode`.
   /// - Parameters:
-  ///   - rate: How many frames there are, and in which time.
+  ///   - rate: The number of frames and their duration.
   ///   - mode: `.common` stands for all common modes.
   ///   - body: Called on this thread for each frame.
   /// - Throws: As `DisplayLink.add(to:in:)`.

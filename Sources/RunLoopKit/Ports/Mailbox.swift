@@ -50,7 +50,8 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   package var mailbox: Mailbox? { self }
 
-  /// A caller that calls `connect` first and then finds the mailbox open will be notified of the mailbox's end.
+  /// A caller that calls `PortConnections.connect` first and then finds the mailbox open is notified of the mailbox's
+  /// end.
   package var isOpen: Bool { lock.withLock { !isClosed } }
 
   package func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation {

@@ -8,7 +8,7 @@ struct MessagePorts: ~Copyable {
   private unowned(unsafe) var lastReady: PortMembership?
   private let readyCount = Atomic<Int>(0)
 
-  /// Read without the lock.
+  ////// The loop's thread reads this without the lock.
   @inline(__always)
   var hasReady: Bool { readyCount.load(ordering: .acquiring) > 0 }
 

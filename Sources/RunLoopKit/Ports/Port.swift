@@ -1,7 +1,7 @@
 extension RunLoop {
   /// An item that receives messages.
   ///
-  /// As a member of a mode it keeps the mode from being empty, and a message wakes its loop. If the loop runs in
+  /// As a member of a mode, a port keeps the mode from being empty, and a message wakes its loop. If the loop runs in
   /// another mode at that moment, the message waits and causes no pass [RLK-MSG-4]. The loop delivers one message a
   /// pass, on its thread; ports with messages take turns with each other, and with ready descriptors [RLK-MSG-3,
   /// RLK-MSG-7]. If the port is in several modes or loops, the first that runs delivers the message [RLK-MSG-6]. A

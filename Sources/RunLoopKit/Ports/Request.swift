@@ -17,7 +17,7 @@ extension RunLoop.Port.SendRight {
   ///   gone with the message in its queue [RLK-MSG-24]. `.timedOut`, after which an answer throws at its sender.
   ///   `.loopEnded` also if `RunLoop.Thread.stop(.now)` stops the thread [RLK-MSG-30]. `.portInvalid`;
   ///   `.commonModeNotRunnable`; else as `send(_:timeout:)`.
-  /// - Thread: Any; its own loop runs. - Re-entry: Allowed. - Blocks: As a run does.
+  /// - Thread: Any; its own loop runs. - Re-entry: Allowed. - Blocks: While it runs the loop.
   @available(*, noasync, message: "it runs the thread's loop: in a task, await the async form, which takes no mode")
   public func request(
     _ message: RunLoop.Message, timeout: Duration? = nil, in mode: RunLoop.Mode = .default

@@ -4,9 +4,10 @@ extension RunLoop.Port.SendRight {
   /// Unlike the synchronous form, this call blocks no thread. Tasks that wait for room in a port stand in one line.
   /// Their messages arrive in the order in which the tasks began to wait, and no later message of a task passes them
   /// [RLK-ASYNC-12]. So the messages that one task sends arrive in the order of sending. Threads that wait in the
-  /// synchronous form, and connections of other processes, take turns with the line. `trySend(_:)` takes room that is
-  /// free. Between processes the line is the connection's, and only tasks stand in it [RLK-ASYNC-21]. Either the call
-  /// sends all of the message or, if it throws, nothing: the caller keeps descriptors and rights [RLK-ASYNC-13].
+  /// synchronous form, and connections of other processes, take turns with the line. `trySend(_:)` takes any room that
+  /// it finds free. Between processes the line is the connection's, and only tasks stand in it [RLK-ASYNC-21]. Either
+  /// the call sends all of the message or, if it throws, nothing: the caller keeps descriptors and rights
+  /// [RLK-ASYNC-13].
   /// - Parameters:
   ///   - message: What is sent.
   ///   - timeout: How long the message may wait for room, in real time; with zero or less, the call withdraws it unless

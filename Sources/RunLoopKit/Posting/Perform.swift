@@ -40,7 +40,8 @@ extension RunLoop {
     try append(consume block, inOne: mode)
   }
 
-  /// As `perform(in:_:block:onDrop:)`, in the modes of a list; if empty, in the default mode [RLK-PERFORM-6].
+  /// As `perform(in:_:block:onDrop:)`, in the modes of a list. An empty list stands for the default mode
+  /// [RLK-PERFORM-6].
   public func perform(
     in modes: [Mode], block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws {

@@ -3,10 +3,10 @@ internal import RunLoopLibc
 extension RunLoop {
   /// Runs `block` on the loop's thread, in the next pass of the mode, and waits for it.
   ///
-  /// On the loop's own thread the block runs at once, whatever the mode [RLK-WAIT-1]. Elsewhere it runs among the
-  /// loop's blocks and counts as a source, as by `performAsSource(in:block:onDrop:)`. The calling thread sleeps
-  /// meanwhile, and its own loop serves nothing [RLK-WAIT-2, RLK-PERFORM-1]. If two threads wait for each other's loops
-  /// in this way, both wait for ever, unless one has given a timeout [RLK-WAIT-7].
+  /// On the loop's own thread the block runs at once, whatever the mode [RLK-WAIT-1]. Otherwise it runs among the
+  /// loop's blocks and counts as a source, like a block of `performAsSource(in:block:onDrop:)`. The calling thread
+  /// sleeps meanwhile, and its own loop serves nothing [RLK-WAIT-2, RLK-PERFORM-1]. If two threads wait for each
+  /// other's loops in this way, both wait for ever, unless one has given a timeout [RLK-WAIT-7].
   /// - Parameters:
   ///   - modes: The block runs once, in the first of them that runs. Without any, it runs in the default mode. A loop
   ///     that runs in none of them never runs the block.
@@ -32,7 +32,8 @@ extension RunLoop {
     try performAndWait(in: NamedModes(modes), timeout: timeout, block: block)
   }
 
-  /// As `performAndWait(in:timeout:block:)`, in the modes of a list; if empty, in the default mode [RLK-PERFORM-6].
+  /// As `performAndWait(in:timeout:block:)`, in the modes of a list. An empty list stands for the default mode
+  /// [RLK-PERFORM-6].
   @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
   public func performAndWait<R, E: Error>(
     in modes: [Mode], timeout: Duration? = nil, block: () throws(E) -> R

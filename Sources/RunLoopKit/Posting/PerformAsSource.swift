@@ -24,7 +24,8 @@ extension RunLoop {
     try performAsSource(in: NamedModes(modes), block: block, onDrop: onDrop)
   }
 
-  /// As `performAsSource(in:block:onDrop:)`, in the modes of a list; if empty, in the default mode [RLK-PERFORM-6].
+  /// As `performAsSource(in:block:onDrop:)`, in the modes of a list. An empty list stands for the default mode
+  /// [RLK-PERFORM-6].
   public func performAsSource(
     in modes: [Mode], block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws {

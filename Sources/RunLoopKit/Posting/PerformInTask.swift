@@ -2,9 +2,9 @@ extension RunLoop {
   /// Runs `block` on the loop's thread, in the next pass of the mode, and suspends the task until it has run.
   ///
   /// The counterpart of the `performAndWait` that blocks its thread. If the task runs on the loop's own thread, as the
-  /// functions of a pinned actor do, the block runs at once, whatever the mode [RLK-ASYNC-1]. Elsewhere it runs among
-  /// the loop's blocks and counts as a source. The task continues at the first of these: the end of the block,
-  /// the task's cancellation, the time limit, the end of the loop [RLK-ASYNC-2].
+  /// functions of a pinned actor do, the block runs at once, whatever the mode [RLK-ASYNC-1]. Otherwise it runs among
+  /// the loop's blocks and counts as a source. The task continues at the first of these: the end of the block, the
+  /// task's cancellation, the time limit, the end of the loop [RLK-ASYNC-2].
   /// - Parameters:
   ///   - modes: The block runs once, in the first of them that runs. Without any, it runs in the default mode. A loop
   ///     that runs in none of them never runs the block.
@@ -23,7 +23,8 @@ extension RunLoop {
     try await perform(andAwaitIn: NamedModes(modes), timeout, block)
   }
 
-  /// As `performAndWait(in:timeout:block:)`, in the modes of a list; if empty, in the default mode [RLK-PERFORM-6].
+  /// As `performAndWait(in:timeout:block:)`, in the modes of a list. An empty list stands for the default mode
+  /// [RLK-PERFORM-6].
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
     in modes: [Mode], timeout: Duration? = nil, block: sending @escaping () throws -> R
   ) async throws -> R {

@@ -3,8 +3,8 @@ internal import Synchronization
 /// Invalidating an item, and learning when the callout that runs at this moment is over.
 extension RunLoop.Item {
   /// Removes the item from all modes of all loops, for good. The call does not wait for a callout that runs on another
-  /// thread: `action` is called when that is over, and `invalidateAndWait(timeout:)` waits for it. A second call only
-  /// calls its own action.
+  /// thread: `action` is called when that callout is over, and `invalidateAndWait(timeout:)` waits for its end. A
+  /// second call only calls its own action.
   ///
   /// The first call releases the item's closure, which breaks a retain cycle between the item and what the closure
   /// captures. If no callout of the item runs, the closure is released before the return; otherwise the thread of the

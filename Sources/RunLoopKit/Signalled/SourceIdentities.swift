@@ -115,7 +115,7 @@ extension RunLoop.Item {
     return source.hasIdentity ? source : nil
   }
 
-  /// The same number for equal items. `RunLoop.learnsEquals(of:)` was called before.
+  /// A number that equal items share. Call `RunLoop.learnsEquals(of:)` before.
   final var equality: UInt { withIdentity?.identityNumber ?? UInt(bitPattern: ObjectIdentifier(self)) }
 }
 

@@ -21,8 +21,8 @@ extension RunLoop {
   /// after blocks. Jobs of a higher priority run first, those of one priority in the order in which they were enqueued
   /// [RLK-EXEC-3]. In one pass the loop runs at most `jobsPerPass` of them. The others follow in the next pass, after
   /// an event was served [RLK-EXEC-4], unless a job has stopped the run [RLK-EXEC-5]. A run with
-  /// `returnAfterSourceHandled` returns after such a pass. Jobs that wait keep their modes from being empty
-  /// [RLK-EXEC-7].
+  /// `returnAfterSourceHandled` returns after a pass that has run jobs. Jobs that wait keep their modes from being
+  /// empty [RLK-EXEC-7].
   ///
   /// While a job runs, no other job of this executor runs, not even in a run of the loop that the job nests. Waiting
   /// jobs do not keep such a nested run going [RLK-EXEC-6]. In every callout of the loop, including those of its end,

@@ -32,7 +32,7 @@ extension RunLoop {
       try await sleeps.sleep(until: deadline, tolerance)
     }
 
-    /// The same clock, with sleeps that end only while the loop runs in `mode`, as in `loop.clock(in: "panel")`.
+    /// Returns this clock with sleeps that end only while the loop runs in `mode`, as in `loop.clock(in: "panel")`.
     /// - Parameter mode: `.common` stands for all common modes.
     /// - Thread: Any. - Complexity: O(1).
     public func callAsFunction(in mode: Mode) -> Self { Self(sleeps: Sleeps(loop: sleeps.loop, mode: mode)) }

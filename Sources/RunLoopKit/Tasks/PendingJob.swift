@@ -20,7 +20,7 @@ package struct PendingJob {
 }
 
 extension UnownedJob {
-  /// The same number for all jobs of a task: the address of the task, or of what the runtime has put in its place.
+  /// A number that all jobs of a task share: the address of the task, or of what the runtime has put in its place.
   @inline(__always)
   var task: UInt { unsafeBitCast(self, to: UInt.self) }
 }

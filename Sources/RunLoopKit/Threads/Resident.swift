@@ -246,7 +246,7 @@ extension Resident {
     if !enter(Phase.ended, from: Phase.running) { enter(Phase.ended, from: Phase.starting) }
   }
 
-  /// Changes the phase and resumes the tasks that wait for that. False if the phase was not `last`.
+  /// Changes the phase and resumes the tasks that wait for a change. False if the phase was not `last`.
   @discardableResult
   func enter(_ next: UInt32, from last: UInt32) -> Bool {
     guard phase.change(from: last, to: next) else { return false }

@@ -11,7 +11,7 @@ package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
     package let loop: RunLoop
   }
 
-  /// Held while a thread starts: the process may have room for only one more.
+  /// Held while a thread starts, so that only one starts at a time: the process may have room for only one more.
   private let starting = Lock()
   /// Also guards data of this object's owner.
   package let lock = Lock()
@@ -29,7 +29,7 @@ package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
   private var runs: Bool { latest?.thread.isRunning == true }
 
   /// Returns the running thread, started if there is none. Throws if the system has no thread or descriptors for it.
-  /// - Parameter setUp: Called first on a thread that is started. It must not call this function.
+  /// - Parameter setUp: Called on a new thread before anything else. It must not call this function.
   package func running(_ setUp: @escaping @Sendable (RunLoop) -> Void = { _ in }) throws -> Running {
     if let current { return current }
     starting.lock()
