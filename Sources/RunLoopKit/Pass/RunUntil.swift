@@ -17,11 +17,11 @@ extension RunLoop {
   /// until an event of the mode or a wake-up comes, and does not wake up for the condition alone [RLK-UNTIL-2].
   /// - Parameters:
   ///   - condition: Evaluated on this thread, with no lock held, before the first pass and after each one
-  ///     [RLK-UNTIL-1], and once more if the run has ended for another reason. It should be cheap. If a block that was
-  ///     queued at an evaluation changes it, the run evaluates it again without a sleep, also if nothing has woken the
-  ///     loop for the block [RLK-UNTIL-6]. If another thread changes it, the run evaluates it at the next event;
-  ///     `wakeUp()` after the change makes that happen at once [RLK-UNTIL-3]. If an observer of before-waiting or an
-  ///     idle block changes it, that code must call `wakeUp()` too.
+  ///     [RLK-UNTIL-1], and once more if the run has ended for another reason. It should be cheap. If a block that is
+  ///     in the queue at an evaluation changes it, the run evaluates it again without a sleep, even if nothing has
+  ///     woken the loop for the block [RLK-UNTIL-6]. If another thread changes it, the run evaluates it at the next
+  ///     event; `wakeUp()` after the change makes that happen at once [RLK-UNTIL-3]. If an observer of before-waiting
+  ///     or an idle block changes it, that code must call `wakeUp()` too.
   ///   - mode: The mode whose members are served.
   ///   - timeout: How long the call runs the loop. Zero or less means one pass that does not wait, nil no limit.
   /// - Returns: `.met` whenever the condition was true in the end, even if the run was stopped or the limit was over in

@@ -1,6 +1,6 @@
 extension RunLoop {
   /// Runs the loop in one mode. Returns when nothing is left to wait for, when `stop()` is called, when the limit has
-  /// passed, or, if asked for, after a source was handled.
+  /// passed, or, with `returnAfterSourceHandled`, after a source was handled.
   ///
   /// `run()` is `CFRunLoopRun`: it returns after a stop, where Foundation's `RunLoop.run()` starts again.
   /// `runUntilStopped(in:)` also stays in an empty mode.

@@ -88,7 +88,8 @@ extension Wakes {
     guard !run.wakes.contains(.accepting) else { return false }
     let hasDropped = drop(passingTo: run.parent)
     run.wakes.insert(.accepting)
-    // If a stop came after the decision at (n), its interrupt may have been dropped just now. Later ones are kept.
+    // If a stop came after the decision at (n), its interrupt may have been dropped just now. Later interrupts are
+    // kept.
     if stops.isRequested { run.wakes.insert(.pendingPoll) }
     return hasDropped
   }

@@ -4,7 +4,7 @@ package typealias MessageCharge = AnyObject & Sendable
 /// The charges of a queue's messages, in order. A message may have none.
 struct QueuedCharges: ~Copyable {
   private var charges = Row<(place: Int, charge: any MessageCharge)>()
-  /// How many messages were taken while there were charges.
+  /// How many messages have left the queue while it had charges.
   private var taken = 0
 
   var isEmpty: Bool { charges.isEmpty }

@@ -71,7 +71,8 @@ extension RunLoop {
       return pending
     }
 
-    /// Releases the block and calls `onDrop`. A function of its own, so that captures are released first.
+    /// Releases the block and calls `onDrop`. It consumes `pending`, so that the block's captures are released before
+    /// that call.
     private func drop(_ pending: consuming Pending) {
       let onDrop = pending.onDrop
       _ = consume pending

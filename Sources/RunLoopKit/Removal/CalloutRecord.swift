@@ -10,7 +10,8 @@ internal import Synchronization
 /// If the system has no such barrier, `attention` is never 0, and each callout's end changes it too (`hasEnded`). Both
 /// threads then change one number, so the second one sees what the first stored before. A filter that refuses
 /// membarrier(2) must therefore be installed before the first loop is made. If one is installed later, a waiting thread
-/// notices it and polls, and a final call that its callout's end has missed is made after the loop's next callout.
+/// notices it and polls, and if the end of a callout has missed a final call, the loop makes that call after its next
+/// callout.
 struct CalloutRecord: ~Copyable {
   /// The address of the item whose callout is the innermost on the stack; 0 if there is none, or if it is a block's.
   private let innermost = Atomic<UInt>(0)

@@ -16,14 +16,14 @@ extension RunLoop {
       /// loop ends.
       public var cancel: (@Sendable (RunLoop, Mode) -> Void)?
       /// Sources with equal identity and equal order are one member of a mode [RLK-ADD-5]. If it is nil, the source
-      /// equals only itself. The identity is hashed and compared once, with no lock held, before the source is first
-      /// added, removed or searched for [RLK-ADD-12]. It is compared with identities of the same hash value only, so
-      /// that the cost does not grow with the number of sources [RLK-ADD-13]. The sources with those identities may be
-      /// in other loops, or in none.
+      /// equals only itself. RunLoopKit hashes and compares the identity once, with no lock held, before the source is
+      /// first added, removed or searched for [RLK-ADD-12]. It is compared with identities of the same hash value only,
+      /// so that the cost does not grow with the number of sources [RLK-ADD-13]. The sources with those identities may
+      /// be in other loops, or in none.
       public var identity: (any Hashable & Sendable)?
       /// What the source is for, in place of the info pointer of the C model. It is kept until the source is destroyed,
-      /// even if the source is invalidated before [RLK-LIFE-6]. The source's description contains its text
-      /// (`String(describing:)`), which is made with no lock held [RLK-TEXT-6].
+      /// even if the source is invalidated before [RLK-LIFE-6]. The source's description contains the context's text
+      /// (`String(describing:)`), which RunLoopKit makes with no lock held [RLK-TEXT-6].
       public var context: (any Sendable)?
 
       /// Creates hooks without functions, identity and context.

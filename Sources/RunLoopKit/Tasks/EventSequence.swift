@@ -33,7 +33,7 @@ extension RunLoop {
     /// - Parameters:
     ///   - kept: How many of the newest elements the feed keeps, while the items stay in the mode. If it is nil, the
     ///     items are in the mode only while a task waits.
-    ///   - appendItems: If it throws, the items that it has appended are invalidated.
+    ///   - appendItems: Appends the items. If it throws, those that it has appended are invalidated.
     package init(
       of loop: RunLoop, in mode: Mode, keepingNewest kept: Int? = nil,
       _ appendItems: (EventFeed<Element>) throws -> Void

@@ -52,8 +52,8 @@ struct ModeTimers: ~Copyable {
     if let failure { throw failure }
   }
 
-  /// Called when the mode's port set was made: adds the timerfds that exist. A timerfd that the set refuses is tried
-  /// again when it is armed.
+  /// Called when the mode's port set was made: adds the timerfds that exist. If the set refuses a timerfd, the next
+  /// arming tries to add it again.
   mutating func enterPorts(_ set: PortSet, on loop: RunLoop) {
     row.change { if $0.hasPort, $0.heap.count > 0 { try? $0.makePort(in: set, loop.kernel) } }
   }
