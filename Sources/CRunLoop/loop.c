@@ -18,7 +18,7 @@ int rlc_loop_open_wakeup(rlc_loop *loop) {
         return status;
     status = rlc_kit_watch_wakeup(loop->set, loop->wakeup);
     loop->can_sleep = status == 0;
-    (void)rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set)); /* or the first sleep renews it */
+    (void)rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set)); /* else the first sleep renews it */
     return status;
 }
 

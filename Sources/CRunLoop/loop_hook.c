@@ -114,7 +114,7 @@ static bool call_prepares(rlc_loop *loop, rlc_hook *last, bool again) {
     return true;
 }
 
-/** True if all hooks up to `last` are prepared; NULL: all hooks. */
+/** True if all hooks up to `last` are prepared. If it is NULL: true if all hooks are. */
 static bool are_prepared(const rlc_loop *loop, const rlc_hook *last) {
     for (const rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
         if (!hook->is_removed && !hook->is_prepared)
@@ -170,7 +170,7 @@ int rlc_loop_pass_with_hooks(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *
     /* If a batch has events left, this pass serves them first, and does not poll. */
     int status = rlc_port_set_holds_batch(loop->set) ? 1 : rlc_loop_call_prepares(loop);
     if (status >= 0) {
-        /* A prepare may have removed the last member: then there is nothing to sleep for. */
+        /* A prepare may have removed the last watch, timer or hook: then there is nothing to sleep for. */
         bool may_sleep = status > 0 && !rlc_loop_is_finished(loop);
         rlc_loop_demand_look(loop);
         loop->is_prepared = true;

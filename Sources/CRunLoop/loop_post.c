@@ -34,7 +34,7 @@ static inline int defer(rlc_loop *loop, rlc_post_node *node) {
     return 0;
 }
 
-/* This and post_else are not inlined, so that the usual way saves no registers. */
+/* This and post_else are not inlined, so that their callers save no registers if is_plain is true. */
 __attribute__((noinline)) static int defer_else(rlc_loop *loop, rlc_post_node *node) {
     int status = announce(loop);
     if (status < 0)
@@ -49,7 +49,7 @@ int rlc_loop_defer(rlc_loop *loop, rlc_post_node *node) {
 
 /**
  * Wakes the loop for a post that it owns already. Returns 0 or a positive errno; 0 also if the loop was destroyed
- * since, because that has called the post.
+ * since, because rlc_loop_destroy has called the post.
  */
 __attribute__((noinline)) static int wake_sleeper(rlc_loop *loop) {
     int status = rlc_wakeup_port_signal(loop->wakeup);

@@ -71,7 +71,7 @@ struct rlc_loop {
     rlc_slot_list due;             /**< Timers. */
     rlc_unused_slots removed_watches, removed_timers; /**< Released when no callout is on the stack. */
     rlc_spin spin;
-    /* The innermost run. Not on the stack, because an exception or longjmp(3) may leave it: see loop_nested.c. */
+    /* The innermost run's record: not on the stack, as an exception or longjmp(3) may leave the run: loop_nested.c. */
     uintptr_t at;         /**< Where it lies on the stack; 0: nothing runs, and a removal frees memory at once. */
     uintptr_t callee;     /**< The watch, or the timer | RLC_CALLEE_IS_TIMER, whose callout runs; 0: none. */
     rlc_outer_run *outer; /**< The runs around it, innermost first. */
@@ -81,7 +81,7 @@ struct rlc_loop {
     uint64_t looked_ns;
     uint64_t slack_ns;                  /**< How late a wait may end; 0: not read yet. */
     uint64_t limited_by_ns;             /**< The last date for which a wait's timeout was to wake the loop. */
-    uint8_t skipped_looks, blind_skips; /**< Polls left out since looked_ns; how many more without the clock. */
+    uint8_t skipped_looks, blind_skips; /**< Polls left out since looked_ns; how many more need no clock. */
     uint16_t hook_depth;                /**< Passes and preparations on the stack that call hooks. */
     /** fork_generation; UINT32_MAX if a post must check more: with a race detector, and once destroy has begun. */
     _Atomic uint32_t plain_generation;
@@ -95,7 +95,7 @@ struct rlc_loop {
     bool has_woken;        /**< A poll has taken a wake since the innermost calls of hooks began. */
     bool is_watched_for_races;
     bool trusts_batch;   /**< The pass that fetched the set's events is not over: it reports them as they were. */
-    uint32_t hook_count; /**< Without removed hooks that a walk may still reach. */
+    uint32_t hook_count; /**< Hooks, without removed ones that a walk may still reach. */
     uint32_t fork_generation;
     const uint32_t *fork_word; /**< rlc_fork_word, which does not change after the first generation. */
     rlc_hooks hooks;           /**< In the order of adding; with removed ones. */
@@ -103,13 +103,13 @@ struct rlc_loop {
 
 /**
  * As rlc_has_forked_since. The loop calls it after each callout too, because a callout may return into a child of
- * fork(2). It gives this process no number: a child that has none yet finds 0, which is no loop's number.
+ * fork(2). Unlike that function it gives a child no generation: a child that has none yet finds 0, which no loop has.
  */
 static inline bool rlc_loop_is_forked(const rlc_loop *loop) {
     return __atomic_load_n(loop->fork_word, __ATOMIC_ACQUIRE) != loop->fork_generation;
 }
 
-/* ---- its life: loop.c ---- */
+/* ---- the loop's life: loop.c ---- */
 
 int rlc_loop_open_wakeup(rlc_loop *loop);
 
@@ -204,8 +204,8 @@ static inline rlc_post_node *rlc_loop_take_queued(rlc_loop *loop) {
 
 enum {
     RLC_LOOKS_SKIPPED_MAX = 64,
-    RLC_LOOK_IS_DUE, /**< In place of their number: the next pass polls, and nothing is learnt about posts. */
-    RLC_LOOK_SLEEPS, /**< In place of their number: the thread sleeps in a poll. */
+    RLC_LOOK_IS_DUE, /**< A value of skipped_looks: the next pass polls, and nothing is learnt about posts. */
+    RLC_LOOK_SLEEPS, /**< A value of skipped_looks: the thread sleeps in a poll. */
 };
 
 /** The result of a pass. */
@@ -221,13 +221,13 @@ static inline void rlc_loop_demand_look(rlc_loop *loop) {
 }
 
 /**
- * Waits until deadline_ns if there is nothing to do, and calls what there is. Decides what to call before the first
+ * Waits until deadline_ns if there is nothing to do, and calls what is due. Decides what to call before the first
  * callout: work that a callout queues waits for the next pass. Returns 0 or -errno.
  */
 int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome);
 /**
  * Announces sleep, and makes sure that the sleep ends for the timers: by the timerfd, or by an earlier *deadline_ns.
- * NULL: a host sleeps. Returns 1: the loop may sleep; 0: there is work; or -errno.
+ * The pointer is NULL if a host sleeps. Returns 1 if the loop may sleep, 0 if there is work, or -errno.
  */
 int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns);
 
@@ -260,7 +260,7 @@ bool rlc_loop_is_running(rlc_loop *loop, uintptr_t here);
 void rlc_loop_flush_watches(rlc_loop *loop);
 /** Calls the watches that the set has refused, until a callout forks. Returns true if there was one. */
 bool rlc_loop_call_failed_watches(rlc_loop *loop);
-/** Waits again if a wait has failed because the set's descriptor was closed. A count, 0 for -EINTR, or -errno. */
+/** Waits again if a wait failed because the set's descriptor was closed. Returns a count, 0 for -EINTR, or -errno. */
 int rlc_loop_wait_again(rlc_loop *loop, uint64_t deadline_ns, int failure);
 /** Handles a member that epoll does not watch any more: a watch is refused, an own descriptor is replaced. */
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port);
@@ -315,7 +315,7 @@ static inline void rlc_loop_free_removed(rlc_loop *loop) {
     rlc_loop_free_removed_timers(loop);
 }
 
-/** Makes the timerfd expire at wake_at_ns or before; creates it if need be. >= 0, or -errno: there is no timerfd. */
+/** Makes the timerfd expire at wake_at_ns or before; creates it if need be. Returns >= 0, or -errno without one. */
 int rlc_loop_arm_timer_port(rlc_loop *loop, uint64_t wake_at_ns);
 /** Forgets the timerfd, which other code has closed: the next arming makes a new one. */
 void rlc_loop_lose_timer_port(rlc_loop *loop);

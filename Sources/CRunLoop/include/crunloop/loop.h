@@ -35,9 +35,9 @@
  * had not called yet waits for the next pass, and a repeating timer keeps its phase [RLC-LEFT-1, RLC-LEFT-4]. An outer
  * run that continues obeys the stops that the left runs have not obeyed [RLC-LEFT-2, RLC-LEFT-3].
  *
- * The loop notices that runs were left when the next run, dispatch or rlc_loop_destroy begins. That must lie at their
- * place on the stack, further up, or further down if other data has overwritten the place [RLC-LEFT-5, RLC-LEFT-8].
- * Until then the left runs count as running. On a coroutine's stack the loop notices nothing.
+ * The loop notices that runs were left when the next run, dispatch or rlc_loop_destroy begins. That call must lie at
+ * their place on the stack, further up, or further down if other data has overwritten the place [RLC-LEFT-5,
+ * RLC-LEFT-8]. Until then the left runs count as running. On a coroutine's stack the loop notices nothing.
  *
  * A loop has one descriptor. The first watch, timer or prepare adds a second one, and the first timer a third one. A
  * loop takes about 1 kB of memory. Other threads post by <crunloop/loop_post.h>.
@@ -46,8 +46,8 @@
  * forks, it returns into its run in both processes. In the child that run, and the runs around it, call nothing more
  * and return -ECHILD: only the parent calls what was queued, due or ready [RLC-FORK-4].
  *
- * Own descriptors. Other code may close the loop's epoll instance or eventfd by mistake, or put another file there:
- * close(2), closefrom(3), dup2(2). The loop notices that when it next waits or changes its epoll instance
+ * Own descriptors. Other code may close the loop's epoll instance or eventfd by mistake, or put another file at its
+ * number: close(2), closefrom(3), dup2(2). The loop notices that when it next waits or changes its epoll instance
  * [RLC-KERNEL-6], when a waker's write fails, and when a watch is added for a number that was the eventfd's
  * [RLC-KERNEL-7]. It makes a new one, with the same number if that is free, and continues; rlc_loop_rebuilds counts a
  * new epoll instance. Three losses are not noticed: another epoll instance in the place of the loop's; a file in the
@@ -142,8 +142,8 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  *
  * The next pass registers the descriptor in the kernel; a watch that is removed before that never reaches the kernel
  * [RLC-WATCH-1]. So the callout reports an error of the registration. The loop calls the watch once with RLC_ERROR
- * alone, and suspends it until rlc_watch_set_interest [RLC-WATCH-2]. Such an error is a descriptor that is closed, a
- * regular file, a circle of epoll descriptors, ENOSPC or ENOMEM of epoll. The same happens to a watch
+ * alone, and suspends it until rlc_watch_set_interest [RLC-WATCH-2]. The causes are a closed descriptor, a regular
+ * file, a circle of epoll descriptors, ENOSPC or ENOMEM of epoll. The same happens to a watch
  *   - that epoll refuses to register again when a run inside its callout returns [RLC-WATCH-10],
  *   - that epoll refuses to register again when a later watch of its number is removed [RLC-WATCH-11],
  *   - that epoll has lost or refused while the loop delivered its event [RLC-WATCH-12].
@@ -277,7 +277,7 @@ RLC_API int rlc_loop_wake(rlc_loop *loop);
 /**
  * Makes the innermost run return after its present pass; has no effect if the loop does not run [RLC-LOOP-3,
  * RLC-LOOP-4]. What callouts have posted or deferred in that pass waits for the next run. rlc_loop_dispatch is no run.
- * In its callouts the call stops only a run that a callout has begun, and a host needs a flag of its own.
+ * In its callouts rlc_loop_stop stops only a run that a callout has begun. To stop itself, a host needs its own flag.
  *
  * @param loop The loop, which the caller keeps from being destroyed [RLC-LOOP-12].
  * @return As rlc_loop_wake.
@@ -314,10 +314,10 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
  *         bytes [RLC-LEFT-7]. A signal does not end the run [RLC-LOOP-10].
  *
  * If other code closes the timerfd, or puts another file at its number, the loop makes a new one when it next sets the
- * timerfd, and when a run without a limit begins. In a run with a limit, the timeout of each wait also ends it for the
- * first timer. So timers fire in time [RLC-LOOP-19], with two exceptions. If the timerfd is closed while it is set for
- * the first date, in a run without a limit or while a host sleeps, the timer fires only with the next event. If the
- * number belongs to another timerfd, the loop notices it only at the beginning of a run without a limit.
+ * timerfd, and when a run without a limit begins. In a run with a limit, the timeout ends each wait at the first
+ * timer's date at the latest. So timers fire in time [RLC-LOOP-19], with two exceptions. If the timerfd is closed while
+ * it is set for the first date, in a run without a limit or while a host sleeps, the timer fires only with the next
+ * event. If the number belongs to another timerfd, the loop notices it only at the beginning of a run without a limit.
  *
  * Thread: [loop].  Blocks.  Re-entry: a callout may call it: see nesting, above.
  */

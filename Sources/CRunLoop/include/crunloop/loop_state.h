@@ -1,4 +1,4 @@
-/** <crunloop/loop_state.h>: what an rlc_loop has and does: as figures, and as a text for debugging. */
+/** <crunloop/loop_state.h>: the state of an rlc_loop, as figures and as a text for debugging. */
 #ifndef CRUNLOOP_LOOP_STATE_H
 #define CRUNLOOP_LOOP_STATE_H
 
@@ -16,10 +16,10 @@ typedef struct rlc_loop_statistics {
     uint64_t next_deadline_ns; /**< The earliest date of the armed timers; RLC_TIME_FOREVER if none is armed. */
     uint32_t depth;            /**< Runs and dispatches on the stack. */
     uint32_t watches;          /**< Watches that were added and not removed. */
-    uint32_t failed_watches;   /**< Of these: with an error that was not reported to their callout yet. */
+    uint32_t failed_watches;   /**< Watches with an error that the loop has not reported to their callout yet. */
     uint32_t timers;           /**< Timers that were added and not removed. */
-    uint32_t armed_timers;     /**< Of these: armed, and not due. */
-    uint32_t due_timers;       /**< Of these: due, and not called yet. */
+    uint32_t armed_timers;     /**< Timers that are armed, and not due. */
+    uint32_t due_timers;       /**< Timers that are due, and not called yet. */
     uint32_t posts;            /**< Nodes that were posted or deferred, and not called yet. */
     uint32_t descriptors;      /**< Descriptors of the loop's own that are open. */
     uint32_t hooks;            /**< Hooks that were added and not removed. */
@@ -30,7 +30,7 @@ typedef struct rlc_loop_statistics {
  *
  * @param loop           The loop.
  * @param ret_statistics The figures. The caller owns the structure and sets its `size` before the call. The call sets
- *                       `size` to how much it has written, and leaves the members behind that alone [RLC-STAT-2].
+ *                       `size` to how much it has written, and leaves later members alone [RLC-STAT-2].
  * @return 0; -EINVAL (the size ends before `hooks`). Works in a child of fork(2) too [RLC-STAT-3].
  *
  * Thread: [loop].  Cost: O(posts + due timers).
@@ -38,8 +38,8 @@ typedef struct rlc_loop_statistics {
 RLC_API int rlc_loop_read_statistics(const rlc_loop *loop, rlc_loop_statistics *ret_statistics);
 
 /**
- * Describes a loop: a line with what it does and how much of each it has, a line for each watch, and one for each timer
- * [RLC-DESCRIBE-1]. The text is for people and debuggers, and may be another one in each version.
+ * Describes a loop: a line with what it does and its counts, a line for each watch, and one for each timer
+ * [RLC-DESCRIBE-1]. The text is for people and debuggers, and may differ between versions.
  *
  * @param loop   The loop.
  * @param buffer Receives the text and a 0; a longer text is cut off [RLC-DESCRIBE-2]. NULL is allowed if size is 0.

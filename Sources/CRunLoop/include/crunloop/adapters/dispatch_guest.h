@@ -2,8 +2,8 @@
  * <crunloop/adapters/dispatch_guest.h>: the main dispatch queue of libdispatch inside an rlc_loop. With it the loop
  * serves Swift's main actor, even if another adapter has put the loop into another library's loop.
  *
- * Only one loop of a process can have the guest. A loop of the Swift module on the main thread serves the queue without
- * it.
+ * Only one loop of a process can have the guest. A loop of the Swift module on the main thread needs no guest, since it
+ * serves the queue itself.
  *
  * A function of the queue may run the rlc_loop, or its host. Functions that are queued during that run wait until the
  * function has returned, and end no sleep. The header needs no header of libdispatch.
@@ -22,7 +22,7 @@ RLC_BEGIN_DECLS
  * Runs the functions that are queued at the time of the call. It is the callout of the watch. If epoll has refused the
  * handle, at first or after a run inside this callout, the next pass tries again, unless the handle was closed.
  *
- * @param ready   RLC_READABLE; RLC_ERROR: epoll does not watch it.
+ * @param ready   RLC_READABLE, or RLC_ERROR if epoll refuses to watch the handle.
  *
  * Thread: [loop], which is the main thread.
  */
@@ -39,10 +39,10 @@ static inline void rlc_dispatch_guest_serve(rlc_loop *loop, rlc_watch *watch, ui
  * the handle (ENOSPC, ENOMEM), the loop does not sleep, and tries again in each pass.
  *
  * @param loop      The loop.
- * @param ret_guest The watch of the queue's handle; the caller ends it by rlc_watch_remove, also in a function of the
- *                  queue; or it ends with the loop.
- * @return 0; -ENOSYS (the process has no libdispatch), -EPERM (this is not the main thread); as rlc_main_queue_fd and
- *         rlc_loop_add_watch. If it fails, nothing was attached.
+ * @param ret_guest The watch of the queue's handle. It ends with the loop, unless the caller removes it before, by
+ *                  rlc_watch_remove. A function of the queue may do that too.
+ * @return 0; -ENOSYS (the process has no libdispatch), -EPERM (this is not the main thread), or an error of
+ *         rlc_main_queue_fd or rlc_loop_add_watch. If it fails, nothing was attached.
  *
  * Thread: [loop], which is the main thread.  Cost: as rlc_loop_add_watch; two system calls.
  */

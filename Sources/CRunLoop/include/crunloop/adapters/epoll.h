@@ -2,9 +2,9 @@
  * <crunloop/adapters/epoll.h>: an rlc_loop inside a program that waits by epoll(7).
  *
  * The program calls rlc_epoll_wait in place of epoll_wait(2). The call returns the program's own events, and makes the
- * loop's callouts. The adapter registers the descriptor one-shot, and arms it again before the next sleep. So a program
- * that calls epoll_wait(2) itself for a while gets one event of the loop, and does not spin. Such a program must pass
- * the result of epoll_wait(2) to rlc_epoll_take, or the loop stays disarmed.
+ * loop's callouts. The adapter registers the loop's descriptor one-shot, and arms it again before the next sleep. So a
+ * program that calls epoll_wait(2) itself for a while gets one event of the loop, and does not spin. Such a program
+ * must pass the result of epoll_wait(2) to rlc_epoll_take, or the loop stays disarmed.
  */
 #ifndef CRUNLOOP_ADAPTERS_EPOLL_H
 #define CRUNLOOP_ADAPTERS_EPOLL_H
@@ -24,7 +24,7 @@ typedef struct rlc_epoll_host {
 /**
  * Arms the descriptor.
  *
- * @param operation EPOLL_CTL_MOD, which adds a descriptor that the set has lost, or EPOLL_CTL_ADD.
+ * @param operation EPOLL_CTL_ADD, or EPOLL_CTL_MOD: then the call adds the descriptor if the set has lost it.
  * @return 0; -errno of epoll_ctl(2).
  *
  * Thread: [loop].  Cost: one system call.
@@ -46,7 +46,7 @@ static inline int rlc_epoll_arm(rlc_epoll_host *host, int operation) {
  *
  * @param loop     The loop; the caller destroys it after rlc_epoll_detach.
  * @param epoll_fd The set, which the caller owns. The loop's event has the host as `data.ptr`; no event of the caller
- *                 may have that.
+ *                 may have that value.
  * @param ret_host The host; the caller ends it by rlc_epoll_detach.
  * @return 0; -ENOMEM; -errno of epoll_ctl(2), such as -EBADF, -EINVAL (no epoll set), -EEXIST (the loop is in the set)
  *         or -ENOSPC.
@@ -93,10 +93,10 @@ static inline int rlc_epoll_take(rlc_epoll_host *host, struct epoll_event *event
  * Waits for events of the set, as epoll_wait(2) does, and makes at most one pass of the loop. It returns when the
  * program has an event, when the loop has made a pass, or at the timeout.
  *
- * @param host       The host. A callout may detach it, or wait for it.
+ * @param host       The host. A callout may detach it, or call rlc_epoll_wait with it.
  * @param events     Receives the events of the program, without the loop's event. The program owns the array.
  * @param capacity   The number of events for which there is room, at least 1.
- * @param timeout_ms Milliseconds; 0: does not wait; -1: no limit.
+ * @param timeout_ms Milliseconds; with 0 the call does not wait, with -1 it waits without a limit.
  * @return The number of events of the program, 0 also if the loop has made a pass, or a hook has detached the host;
  *         -EINTR or another -errno of epoll_wait(2), or of rlc_loop_prepare or rlc_loop_dispatch. If a pass fails while
  *         the program has events, the call returns these, and the next call returns the error.

@@ -29,8 +29,8 @@ static inline void rlc_ev_dispatch(rlc_ev_host *host) {
 }
 
 /**
- * The callback of the descriptor. Makes one pass; if there is work, the callback of `check` makes the pass of this
- * iteration.
+ * The callback of the descriptor. Makes one pass, unless there is work: then the callback of `check` makes the pass of
+ * this iteration.
  * Thread: [loop].
  */
 static inline void rlc_ev_readable(struct ev_loop *ev, ev_io *io, int events) {

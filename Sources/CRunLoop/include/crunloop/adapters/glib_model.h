@@ -4,7 +4,7 @@
  *
  * A callout of the rlk_loop may run the rlk_loop, for example in RLK_MODE_TRACKING. With this adapter GLib's timeouts,
  * descriptors and windows, and the rlc_loop, are served meanwhile; the run serves its own mode of the rlk_loop. A
- * callback of GLib may open a dialogue there, which serves the rlk_loop in the guest's mode.
+ * callback of GLib may open a dialogue during such a run; the dialogue serves the rlk_loop in the guest's mode.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_MODEL_H
 #define CRUNLOOP_ADAPTERS_GLIB_MODEL_H
@@ -17,8 +17,8 @@ RLC_BEGIN_DECLS
 /**
  * Ends an iteration in which a run sleeps, when the descriptor of the run's mode is readable or a moment has come. GLib
  * wakes a context when a source with a descriptor is added or removed, so the adapter keeps this source for the next
- * sleep. The adapter removes the source if it becomes ready while no run sleeps by it. GLib frees it with its last
- * reference.
+ * sleep. The adapter removes the source if it becomes ready while no run sleeps by it. GLib frees
+ * the source with its last reference.
  */
 typedef struct rlc_glib_model_end {
     GSource source; /**< First, so that a pointer to it is a pointer to this. */
@@ -59,7 +59,7 @@ static inline void rlc_glib_model_free_if_over(rlc_glib_model *own) {
 }
 
 /**
- * Tells whether GLib iterates because a run of the rlk_loop sleeps. GLib prepares and serves the rlc_loop then only for
+ * Tells whether GLib iterates because a run of the rlk_loop sleeps. Then GLib prepares and serves the rlc_loop only for
  * that sleep. False in a dialogue that such an iteration opens in a callback of GLib or of the rlc_loop.
  *
  * @return True: the guest leaves the rlk_loop alone.
@@ -112,9 +112,9 @@ static inline rlc_glib_model_end *rlc_glib_model_make_end(rlc_glib_model *own, i
 /**
  * Makes one iteration of the context. It is the rlk_host_sleep_fn.
  *
- * @param descriptor What ends it.
- * @param until_ns   When it ends.
- * @return False: GLib is not dispatching on this thread, or it is preparing and cannot be iterated.
+ * @param descriptor Ends the iteration when it is readable.
+ * @param until_ns   The date at which the iteration ends at the latest.
+ * @return False, without an iteration, if this thread is not in a dispatch of the context, or if GLib is preparing.
  *
  * Thread: [loop].
  */

@@ -3,11 +3,10 @@
  * event loop of another library. Each adapter is only a header: a program compiles it against the library that it uses,
  * and links no other library for it.
  *
- * All adapters promise the same: they prepare the loop before each sleep of the host, make at most one pass in each
- * iteration of the host, and watch the descriptor again after a rebuild of the loop's port set. A host and its loop
- * share one thread.
+ * Every adapter prepares the loop before each sleep of the host, makes at most one pass in each iteration of the host,
+ * and watches the descriptor again after a rebuild of the loop's port set. A host and its loop share one thread.
  *
- * In a child of fork(2) an adapter calls nothing, as its loop does. Detaching it there frees memory, and changes
+ * In a child of fork(2) an adapter and its loop make no callouts. Detaching the adapter there frees memory, and changes
  * nothing that the host shares with the parent.
  *
  * A C++ exception, another unwinding or longjmp(3) may leave a callout of the loop through the host, if the host's
@@ -66,8 +65,8 @@ static inline bool rlc_hosted_is_over(const rlc_hosted *hosted) {
 }
 
 /**
- * Notes the result of the loop. If the loop has replaced a lost epoll instance by one with another number, because
- * another file has the old number, the host cannot continue with the loop.
+ * Notes the result of a call of the loop. If the loop has replaced a lost epoll instance by one with another number,
+ * because another file has the old number, the host cannot continue with the loop.
  *
  * @param hosted The loop in its host.
  * @param status From rlc_loop_prepare or rlc_loop_dispatch.
@@ -153,7 +152,7 @@ static inline bool rlc_hosted_dispatch(rlc_hosted *hosted) {
 
 /**
  * Tells whether this is a child of the process that attached the loop. The child may share the host's descriptors with
- * the parent, and does not have a thread of the adapter.
+ * the parent, and has none of the parent's other threads.
  *
  * @param hosted The loop in its host.
  * @return True: the adapter only frees memory.

@@ -1,16 +1,18 @@
 /**
- * <crunloop/adapters/model_guest.h>: a loop of the whole model, an rlk_loop, inside an rlc_loop of the same thread. Its
- * events end the sleep of the rlc_loop. Each pass of the rlc_loop makes at most one pass of the rlk_loop.
+ * <crunloop/adapters/model_guest.h>: a loop of the whole model, an rlk_loop, inside an rlc_loop of the same thread.
+ * Events of the rlk_loop end the sleep of the rlc_loop. Each pass of the rlc_loop makes at most one pass of the
+ * rlk_loop.
  *
  * So an rlc_loop that another adapter has put into another library's loop brings the model with it: modes, observers,
  * sources, timers, ports, and on the main thread the main dispatch queue and Swift's main actor. A program links both
  * libraries.
  *
- * A callout of the rlk_loop may run the rlc_loop, or its host (a dialogue, a popup, a drag). The rlk_loop is served
- * there, to any depth. An item whose callout is on the stack is not called again. sd-event refuses to run inside of its
- * own callbacks (-EBUSY), and uv_run is not reentrant. A callout of the rlc_loop may run the rlk_loop. The
- * before-waiting observers are called while the host prepares: they cannot run GLib or libuv. If such an observer runs
- * the rlc_loop, work that the rlk_loop gets meanwhile ends no sleep, and waits until the observer has returned.
+ * A callout of the rlk_loop may run the rlc_loop, or its host (a dialogue, a popup, a drag). That run serves the
+ * rlk_loop too, to any depth. An item whose callout is on the stack is not called again. Two hosts cannot run inside
+ * their own callbacks: sd-event returns -EBUSY, and uv_run is not reentrant. A callout of the rlc_loop may run the
+ * rlk_loop. The rlk_loop calls its before-waiting observers while the host prepares, so these cannot run GLib or libuv.
+ * If such an observer runs the rlc_loop, work that the rlk_loop gets meanwhile ends no sleep, and waits until the
+ * observer has returned.
  */
 #ifndef CRUNLOOP_ADAPTERS_MODEL_GUEST_H
 #define CRUNLOOP_ADAPTERS_MODEL_GUEST_H
@@ -58,7 +60,7 @@ typedef struct rlc_model_guest {
     void *context;
     int status;        /**< 0, or the -errno with which the rlk_loop failed. Then it is not served. */
     uintptr_t calls;   /**< Calls of the rlk_loop on the stack, as <crunloop/adapters/on_stack.h> notes them. */
-    unsigned level;    /**< Passes of it on the stack; left ones count until an outer pass ends. */
+    unsigned level;    /**< Passes of the rlk_loop on the stack; one that was left counts until an outer pass ends. */
     uint64_t prepared; /**< A bit for each level on which the rlk_loop waits for this guest. */
     bool is_queued, is_muted, is_detached, is_called; /**< is_called: the callout of `watch` is on the stack. */
     rlc_model_asleep_fn is_asleep_fn;                 /**< NULL: no run of the rlk_loop sleeps in the host. */
@@ -79,7 +81,7 @@ static inline bool rlc_model_guest_is_asleep(const rlc_model_guest *guest) {
 }
 
 /**
- * Returns the bit of a level. Levels from 63 on share a bit: when the guest leaves, all waits end together.
+ * Returns the bit of a level. Levels from 63 on share a bit, since one call ends all waits when the guest leaves.
  * Thread: [any].
  */
 static inline uint64_t rlc_model_guest_bit(unsigned level) {
@@ -98,7 +100,7 @@ static inline void rlc_model_guest_begin_call(rlc_model_guest *guest, volatile u
     guest->prepared &= rlc_model_guest_bit(0);
 }
 
-/* ---- its end ---- */
+/* ---- the guest's end ---- */
 
 /** Ends the waits of the rlk_loop for a guest. An observer may detach the guest. Thread: [loop]. */
 static inline RLC_HOLDS_MARK void rlc_model_guest_cancel(rlc_model_guest *guest) {
@@ -139,7 +141,7 @@ static inline void rlc_model_guest_free_if_over(rlc_model_guest *guest) {
  * Ends a call of the rlk_loop, which may have detached the guest, or failed.
  *
  * @param mark   As for rlc_model_guest_begin_call.
- * @param status The result of the call. -EBUSY: an observer that another call notifies has made this one.
+ * @param status The result of the call. -EBUSY if an observer has made the call while another call notifies it.
  *
  * Thread: [loop].
  */
@@ -174,10 +176,10 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_serve(rlc_model_guest *guest) 
 }
 
 /**
- * Makes one pass of the rlk_loop, unless the node is queued, which then makes the pass. It is the callout of the watch.
+ * Makes one pass of the rlk_loop, unless the node is queued: then the node makes it. It is the callout of the watch.
  * If epoll has refused the descriptor, at first or after a run inside this callout, the next pass tries again.
  *
- * @param ready   RLC_READABLE; RLC_ERROR: epoll does not watch it.
+ * @param ready   RLC_READABLE, or RLC_ERROR if epoll refuses to watch the descriptor.
  *
  * Thread: [loop].
  */
@@ -187,7 +189,7 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_readable(
     (void)loop;
     rlc_model_guest *guest = (rlc_model_guest *)context;
     if ((ready & RLC_ERROR) != 0)
-        (void)rlc_watch_set_interest(watch, guest->is_muted ? 0 : RLC_READABLE); /* cannot fail: it exists */
+        (void)rlc_watch_set_interest(watch, guest->is_muted ? 0 : RLC_READABLE); /* cannot fail: the watch exists */
     if (guest->is_queued)
         return;
     rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
@@ -212,7 +214,7 @@ static inline void rlc_model_guest_work(rlc_post_node *node, bool ran) {
 
 /**
  * Watches the descriptor, and watches it again if it belongs to another epoll instance by now. Inside the callout of
- * the watch it makes a new watch too, because the rlc_loop does not call the old one there.
+ * the watch the function makes a new watch too: the rlc_loop does not call the old one until the callout returns.
  *
  * @return 0; as rlk_loop_host_descriptor and rlc_loop_add_watch.
  *
@@ -251,7 +253,7 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_prepare(rlc_loop *loop, rlc_ho
     (void)hook;
     rlc_model_guest *guest = (rlc_model_guest *)context;
     if (rlc_model_guest_is_asleep(guest)) {
-        (void)rlc_model_guest_mute(guest, true); /* the run serves its own mode; it cannot fail */
+        (void)rlc_model_guest_mute(guest, true); /* the run serves its own mode; the call cannot fail */
         return;
     }
     rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
@@ -287,8 +289,8 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_prepare(rlc_loop *loop, rlc_ho
  * @return 0; -ENOMEM; as rlk_loop_host_descriptor, and as rlc_loop_add_hook for the first watch. If it fails, nothing
  *         is attached.
  *
- * Thread: [loop].  Cost: two system calls, and those of the first watch and the first rlk_loop_host_descriptor. From
- * then on each pass of the rlc_loop polls the kernel.
+ * Thread: [loop].  Cost: two system calls, and those of the first watch and the first rlk_loop_host_descriptor.
+ * While the guest is attached, each pass of the rlc_loop polls the kernel.
  */
 static inline int rlc_model_guest_attach(rlc_loop *loop, rlk_loop *model, const char *mode, rlc_model_stop_fn stop_fn,
     void *context, rlc_model_guest **ret_guest) {

@@ -3,10 +3,10 @@
  * is detached. A counter of its calls does not suffice. A C++ exception, another unwinding or longjmp(3) out of a
  * callout may leave such a call. The adapter is not notified of that, and the counter would stay at 1 for ever.
  *
- * So an adapter notes where its outermost call lies, by a mark in the frame of that call. The call was left if the code
- * that asks lies at its place or further up, or if it lies further down and other data has overwritten the mark. Places
- * that are more than 16 MiB apart lie on different stacks; such a call counts as running. If an adapter is detached
- * while a call that was left counts as running, the adapter's memory leaks.
+ * So an adapter notes where its outermost call lies, by a mark in the frame of that call. The call was left if the
+ * frame of the function that asks lies at the mark or above it, or if it lies below and other data has overwritten the
+ * mark. If the frame and the mark are more than 16 MiB apart, they lie on different stacks, and the call counts as
+ * running. If an adapter is detached while a call that was left counts as running, the adapter's memory leaks.
  *
  * The adapter calls a function that holds a mark through a volatile pointer, so that the function has its own frame,
  * below its caller's.
@@ -29,7 +29,7 @@ RLC_BEGIN_DECLS
 /**
  * Tells whether a call was left.
  *
- * @param at   Where its mark lies, which holds this address; 0: there is none.
+ * @param at   The address of the call's mark; the mark holds this address too. 0: no call was noted.
  * @param here RLC_STACK_HERE in the function that asks.
  * @return True: the call is not on the stack.
  *
@@ -43,7 +43,7 @@ static inline RLC_HOLDS_MARK bool rlc_stack_is_left(uintptr_t at, uintptr_t here
 }
 
 /**
- * Begins a call. It is the outermost one if no other call is on the stack that was not left.
+ * Begins a call. It is the outermost one if each call that is noted was left.
  *
  * @param calls Where the adapter notes its outermost call; 0: none is on the stack.
  * @param mark  A variable of the caller, whose function has RLC_HOLDS_MARK.
@@ -64,7 +64,7 @@ static inline bool rlc_stack_begin_call(uintptr_t *calls, volatile uintptr_t *ma
  * Ends a call, and the calls inside of it that were left.
  *
  * @param calls As for rlc_stack_begin_call.
- * @param mark  The same one.
+ * @param mark  The mark that rlc_stack_begin_call was given.
  *
  * Thread: [loop].
  */

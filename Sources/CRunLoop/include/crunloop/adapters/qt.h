@@ -20,7 +20,7 @@ struct rlc_qt_host {
     QObject *context;          /**< Owns the notifier and the connections. */
     QSocketNotifier *notifier; /**< A child of the context. */
     bool is_queued;            /**< A pass is posted as an event. */
-    bool has_passed;           /**< The event has made the pass of this iteration: one activation is left out. */
+    bool has_passed;           /**< The event has made the pass of this iteration: the next activation makes none. */
 };
 
 /** Makes one pass. Thread: [loop]. */
@@ -43,7 +43,7 @@ static inline void rlc_qt_dispatch_event(rlc_qt_host *host) {
 
 /**
  * Makes one pass because the descriptor is readable, unless the event of this iteration has made the pass, or will. It
- * leaves out only one activation: other code than Qt may iterate Qt's GMainContext, and Qt does not report that.
+ * skips only one activation, because other code may iterate Qt's GMainContext, and Qt does not report that.
  * Thread: [loop].
  */
 static inline void rlc_qt_activated(rlc_qt_host *host) {
@@ -54,7 +54,7 @@ static inline void rlc_qt_activated(rlc_qt_host *host) {
 }
 
 /**
- * Called before Qt sleeps, and when it is awake again: posts an event if there is work, which ends the sleep.
+ * Called before and after each sleep of Qt. If there is work, the function posts an event, which ends the sleep.
  * Thread: [loop].
  */
 static inline void rlc_qt_prepare(rlc_qt_host *host) {

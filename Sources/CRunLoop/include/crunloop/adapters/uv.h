@@ -69,7 +69,7 @@ static inline void rlc_uv_prepare(uv_prepare_t *prepare) {
     }
 }
 
-/** The callback of `check`. Makes the pass of this iteration if there is work. Thread: [loop]. */
+/** The callback of `check`. Makes a pass if the descriptor was readable or there is work. Thread: [loop]. */
 static inline void rlc_uv_check(uv_check_t *check) {
     rlc_uv_host *host = (rlc_uv_host *)check->data;
     bool is_due = host->is_readable || host->hosted.has_work;
