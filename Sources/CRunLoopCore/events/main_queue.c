@@ -42,9 +42,9 @@ __attribute__((constructor)) static void watch_main_thread(void) {
 static _Atomic bool has_handle;
 
 /*
- * The first call makes libdispatch create the handle, whose number it keeps; without a free descriptor it ends the
- * process. So this function first checks that a descriptor is free. During the call it occupies the free numbers of 0,
- * 1 and 2.
+ * The first call makes libdispatch create the handle and keep its number; if no descriptor is free, libdispatch ends
+ * the process. So this function first checks that a descriptor is free. During the call it occupies the free numbers
+ * of 0, 1 and 2, so that the handle gets none of them.
  */
 static int make_handle(void) {
     int taken[STDERR_FILENO + 1], count = 0, fd;

@@ -1,8 +1,8 @@
 /**
  * Changes a file's size without SIGXFSZ, which ends a process that exceeds RLIMIT_FSIZE. The kernel sends the signal to
  * the thread, so it suffices to block it there; its disposition, which belongs to the whole process, stays as it is.
- * Usually there is no limit, and one system call shows that. It does not see a limit that another thread sets between
- * that call and the change.
+ * Usually there is no limit, and one system call shows that. These functions do not see a limit that another
+ * thread sets between that call and the change.
  */
 #ifndef RLC_FILE_LIMIT_H
 #define RLC_FILE_LIMIT_H

@@ -12,7 +12,7 @@ static inline bool rlc_is_same_file(const struct stat *left, const struct stat *
     return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
 }
 
-/** Returns the path, which the caller frees; NULL if rlc_port_folder_open would open another folder. 0 or -errno. */
+/** Stores the path, which the caller frees, or NULL if rlc_port_folder_open would open another. Returns 0 or -errno. */
 int rlc_folder_path_note(int folder, char **ret_path);
 
 /** True if the path still leads to the folder: no rename, no mount over it. True if `path` is NULL. */

@@ -34,7 +34,7 @@ enum {
     RLC_PORT_SHARED = 1 << 6,    /**< An owner: older members share its number. */
     RLC_PORT_REPORTED = 1 << 7,  /**< It shares its number: the present event was reported for it. */
     RLC_PORT_OWNED = 1 << 8,     /**< Only the callouts for its events read the descriptor: rlc_kit_set_owned. */
-    RLC_PORT_RENEWED = 1 << 9,   /**< Owned, and registered anew since: a fetched event may be older than that. */
+    RLC_PORT_RENEWED = 1 << 9,   /**< Owned, and registered anew: a fetched event may be older than the registration. */
     RLC_PORT_BLOCKS = 1 << 10,   /**< A counter without O_NONBLOCK: a read would wait if another reader was faster. */
 
     /* Set from the report of an end on. */
@@ -135,11 +135,11 @@ struct rlc_port_set {
 
 static_assert(sizeof(struct rlc_port_set) <= 120 || sizeof(void *) != 8, "malloc(3) takes 128 bytes for it");
 
-/** Whether a quiet port waits to write. epoll reports no edge when it can: see port_set_edges.c. */
+/** Whether a quiet port waits to write. epoll reports no edge when it can write: see port_set_edges.c. */
 typedef enum rlc_hidden {
     RLC_NONE_HIDDEN,
     RLC_HIDDEN,
-    RLC_HIDDEN_SEEN, /**< One does, and the last wait has polled it. */
+    RLC_HIDDEN_SEEN, /**< A quiet port waits to write, and the last wait has polled it. */
 } rlc_hidden;
 
 /* ---- records ---- */
@@ -304,7 +304,7 @@ void rlc_port_set_look_behind_ends(rlc_port_set *set);
 void rlc_port_set_check_repetition(rlc_port_set *set, rlc_port *owner, uint32_t events);
 /**
  * Called before a port becomes level-triggered. If it is a quiet port in the first set whose error has passed, deletes
- * its registration. The caller registers it again: only then does its file name a wait queue to epoll.
+ * its registration. The caller registers it again: only a new registration puts epoll on the file's wait queue.
  */
 void rlc_port_set_hook_again(rlc_port_set *set, rlc_port *owner, const rlc_port *port);
 

@@ -13,8 +13,8 @@
 /*
  * An armed timer has one entry, ordered by deadline: in RLC_EXACT if its tolerance is 0, else in RLC_TOLERANT. While
  * all tolerances are equal, the first timer of RLC_TOLERANT is also the first that becomes late. Once two armed timers
- * differ, and until RLC_TOLERANT is empty, each of its timers has an entry in RLC_LATEST too, ordered by deadline +
- * tolerance.
+ * have different tolerances, and until RLC_TOLERANT is empty, each of its timers has an entry in RLC_LATEST too,
+ * ordered by deadline + tolerance.
  * An entry's key is never later than its timer's deadline. Arming a timer for a later date changes the timer only;
  * settle() brings the key up to date when the entry comes to the top.
  */
@@ -80,7 +80,7 @@ int rlc_timer_heap_create_for(const rlc_kernel *memory, size_t record_size, rlc_
 
 /** As rlc_timer_heap_insert. */
 int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret_timer);
-/** Called for the first timer with a tolerance: allocates for all members. False if there is no memory. */
+/** Called for the first timer with a tolerance: allocates the arrays of knows_tolerance. False if that fails. */
 bool rlc_timer_heap_learn_tolerance(rlc_timer_heap *heap);
 /** Numbers the armed timers from 1 again, in the order in which they fire. Called once in 2^32 armings. */
 void rlc_timer_heap_renumber(rlc_timer_heap *heap);
@@ -143,7 +143,7 @@ __attribute__((always_inline)) static inline bool rlc_timer_heap_arms_anew(
     return tolerance_ns > 0 || heap->knows_tolerance || heap->sequence == UINT32_MAX;
 }
 
-/** For tests of its overflow: sets the number of arms so far. */
+/** Sets the number of armings so far, for tests of its overflow. */
 void rlc_timer_heap_set_sequence(rlc_timer_heap *heap, uint32_t sequence);
 
 #endif

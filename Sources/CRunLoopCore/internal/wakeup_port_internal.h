@@ -9,7 +9,7 @@
 
 /*
  * All atomic operations are sequentially consistent. A waker's step is always a read-modify-write, also if it changes
- * nothing: so the owner's exchange sees what every waker has published before, not only the first one.
+ * nothing: so the owner's exchange sees what all wakers have published before, not only the first one.
  */
 
 /** Signal and kick return this if other code has closed the eventfd. They have woken the owner by a new one. */

@@ -1,4 +1,4 @@
-/* What a child of fork(2) finds: another number of the process, and none of the descriptors that it is not to keep. */
+/* Gives each child of fork(2) a generation of its own, and closes the descriptors that it must not keep. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -168,10 +168,10 @@ static void close_all_inherited(uint32_t generation) {
     errno = saved;
 }
 
-/* ---- the number of the process ---- */
+/* ---- the generation of the process ---- */
 
 /*
- * fork(2) copies `last_generation` and wipes `*rlc_fork_word`: a child finds 0 there and takes the next number. The
+ * fork(2) copies `last_generation` and wipes `*rlc_fork_word`: a child finds 0 there and takes the next one. The
  * words have no atomic type, because C++ includes the header; so the code uses the compiler's builtins.
  */
 static uint32_t last_generation, without_page;
@@ -185,7 +185,7 @@ static uint32_t *word(void) {
 static void forget_in_child(void) {
     __atomic_store_n(word(), 0, __ATOMIC_SEQ_CST);
     end_sections_in_child();
-    close_all_inherited(0); /* the child has no number yet: all entries are inherited */
+    close_all_inherited(0); /* the child has no generation yet: all entries are inherited */
 }
 
 static void set_up(void) {
@@ -204,7 +204,7 @@ static void set_up(void) {
 
 uint32_t rlc_fork_count(void) {
     (void)pthread_once(&once, set_up);
-    /* Two threads may come here at the same time and skip a number: the first one that publishes decides for both. */
+    /* Two threads may come here at once, and skip a generation: the first one that publishes decides for both. */
     end_sections_in_child(); /* in case no handler has: the parent's other threads are not in this process */
     uint32_t found = 0, next = __atomic_add_fetch(&last_generation, 1, __ATOMIC_SEQ_CST);
     if (__atomic_compare_exchange_n(word(), &found, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))

@@ -38,7 +38,7 @@ static uint64_t system_now(void *context, rlc_clock clock) {
     return rlc_now(clock);
 }
 
-/** As rlc_descriptor_adopt, inline for the usual number. */
+/** As rlc_descriptor_adopt, inline for numbers above the standard ones. */
 static inline int adopt_made(int made) {
     return made > STDERR_FILENO ? made : rlc_descriptor_adopt(made);
 }
@@ -146,7 +146,7 @@ static inline bool is_brisk_sleep(void) {
     return __builtin_expect(round_steps != 0, true);
 }
 
-/* Not inlined, so that the usual wait saves no registers. */
+/* Not inlined, so that a wait without a limit saves no registers. */
 __attribute__((noinline)) static int limited_wait(
     int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns) {
     const place at = {epoll_fd, capacity, events};

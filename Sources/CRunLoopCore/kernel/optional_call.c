@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/** True for errnos that any call may return as an answer, because of the caller's arguments, limits or signals. */
+/** True for errnos that any call may return although the kernel has it: because of arguments, limits or signals. */
 static bool is_answer_of_any(int error) {
     switch (error) {
     case EAGAIN:
@@ -21,7 +21,7 @@ static bool is_answer_of_any(int error) {
     }
 }
 
-/** One more errno that is an answer of the call; 0: none. */
+/** One more such errno for each call, or 0. */
 static const int answers[RLC_CALL_COUNT] = {
     [RLC_CALL_PIDFD_OPEN] = ESRCH,
     [RLC_CALL_PIDFD_SEND_SIGNAL] = ESRCH,

@@ -12,7 +12,7 @@ enum { USUAL_CHUNKS = 16384 };
 #else
 enum { USUAL_CHUNKS = KEPT_CHUNKS };
 #endif
-/* Half a megabyte or more. */
+/* If more chunks than this are freed, half a megabyte or more, it pays to return them to the system. */
 enum { MANY_CHUNKS = 2048 };
 /* A scan pays if there are fewer chunks than this for each record in use. */
 enum { CHUNKS_PER_RECORD = 16 };

@@ -4,7 +4,7 @@
 #include <crunloop/clock.h>
 #include <errno.h>
 
-/* Not inlined, so that the usual way saves no registers. */
+/* Not inlined, so that disarming a timer without a tolerance saves no registers. */
 __attribute__((noinline)) static void take_out_tolerant(rlc_timer_heap *heap, uint32_t slot) {
     rlc_deadline_heap_take_out(&heap->heaps[RLC_TOLERANT], slot);
     if (heap->keeps_latest)
