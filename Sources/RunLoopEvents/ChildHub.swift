@@ -19,7 +19,7 @@ final class ChildHub: ProcessWideObject, @unchecked Sendable {
   static var current: ChildHub { shared.current(ChildHub.init) }
 
   func open(_ processID: Int32) throws(RunLoopError) -> ChildProcess {
-    // All of it under the lock: otherwise the new object would miss an exit status that another thread takes meanwhile.
+    // One section of the lock: otherwise the new object would miss an exit status that another thread takes meanwhile.
     try lock.withLock { () throws(RunLoopError) in
       let process = try ChildProcess(processID, self)
       if let same = processes[processID]?.first(where: { $0.isThere }) { process.identity = same.identity }
@@ -37,7 +37,7 @@ final class ChildHub: ProcessWideObject, @unchecked Sendable {
   }
 
   /// Stores the status in all objects of the process. Objects of the same number with another identity stand for an
-  /// earlier process, for which other code has waited, or a later one. Under the lock.
+  /// earlier process, for which other code has waited, or a later one. Call it under the lock.
   func deliver(_ status: RunLoop.ExitStatus, of process: ChildProcess) {
     process.learn(status)
     for other in processes[process.processID] ?? [] where other.identity === process.identity { other.learn(status) }
@@ -45,6 +45,6 @@ final class ChildHub: ProcessWideObject, @unchecked Sendable {
 }
 
 extension RunLoop {
-  /// Makes child sources that are created from now on work without pidfds, for tests.
+  /// Makes child sources that are created after the call work without pidfds, for tests.
   package static func forbidProcessDescriptors(_ forbids: Bool) { ChildHub.forbidDescriptors(forbids) }
 }

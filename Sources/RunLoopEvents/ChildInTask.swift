@@ -7,7 +7,7 @@ extension RunLoop {
   /// A `ChildSource` in the mode waits for the process, and takes its exit status.
   /// - Parameters:
   ///   - processID: At least 1.
-  ///   - ownership: With `.killedWhenInvalidated` the process is ended if the task is cancelled
+  ///   - ownership: With `.killedWhenInvalidated` the source ends the process if the task is cancelled
   ///     [RLK-ASYNC-8], if the timeout has passed, and if the source cannot be added. The cancelling thread waits until
   ///     the kernel has ended the process.
   ///   - mode: A loop that does not run in this mode notices no end.
@@ -47,7 +47,7 @@ private final class ChildTurn: Sendable {
   private let task: Resumption<RunLoop.ExitStatus>
   private let loop: RunLoop
 
-  /// The source is in its mode. Before that the caller throws the error itself.
+  /// The source is in its mode. Before that, `exit` throws the error itself.
   let isAwaited = Atomic<Bool>(false)
 
   init(_ task: Resumption<RunLoop.ExitStatus>, on loop: RunLoop) {

@@ -163,7 +163,7 @@ final class ChildProcess: @unchecked Sendable {
     let taken: Int32
     switch access {
     case .descriptor(let owned): taken = rlc_process_take_exit(owned.fileDescriptor, processID, &exit)
-    // `isThere` guards the exit status of a later child of the same number.
+    // `isThere` keeps this from taking the exit status of a later child of the same number.
     case .number: taken = isThere ? rlc_process_take_exit(-1, processID, &exit) : -ECHILD
     }
     if taken == 0 { return nil }

@@ -14,7 +14,7 @@ extension RunLoop {
   /// `.unknown` when the process ends [RLK-CHILD-10].
   ///
   /// The source takes its child's exit status, so that no zombie is left, only while it is valid and a loop runs a mode
-  /// that has it. If the source is invalidated before, the program must wait for the child itself [RLK-CHILD-8].
+  /// that has it. If the source is invalidated before that, the program must wait for the child itself [RLK-CHILD-8].
   ///
   /// Source: pidfd_open(2), waitid(2). Without pidfds (before Linux 5.3, if a filter forbids them, or if the
   /// environment has `RUNLOOPKIT_NO_PIDFD`) SIGCHLD notifies the source of the end. Then all threads must block that
@@ -103,7 +103,7 @@ extension RunLoop {
 
     package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let status = process.takeExit() else { return false }
-      // Otherwise the callout runs already, in an enclosing run or in another loop.
+      // If it is set already, the callout runs in an enclosing run or in another loop.
       guard !isDelivered.exchange(true, ordering: .acquiringAndReleasing) else { return false }
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(self, status)
       invalidate()

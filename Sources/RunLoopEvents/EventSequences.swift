@@ -29,7 +29,7 @@ extension RunLoop {
   ///
   /// - Parameters:
   ///   - processIDs: At least 1 each.
-  ///   - ownership: With `.killedWhenInvalidated`, processes that still run are ended when the sequence is
+  ///   - ownership: With `.killedWhenInvalidated`, the sources end processes that still run when the sequence is
   ///     released, when the loop ends, and if this call throws. The thread that releases the sequence waits for that.
   ///   - mode: A loop that does not run in this mode notices no end.
   /// - Throws: As `ChildSource.init` and `add(_:to:)`.
@@ -52,7 +52,7 @@ extension RunLoop {
   /// A sequence of the events of a file or folder, for tasks. Its `FileWatch` is in the mode while a task waits. The
   /// sequence ends after `.ended` [RLK-STREAM-9].
   ///
-  /// Events that come while the task is busy wait. If they are too many, one `.overflow` replaces the rest.
+  /// The watch keeps events that come while the task is busy. If they are too many, one `.overflow` replaces the rest.
   /// - Parameters:
   ///   - path: A file or a folder; a symbolic link at its end is followed.
   ///   - events: Which events to deliver.
@@ -81,7 +81,7 @@ extension RunLoop {
   /// A sequence of shortages of memory, for tasks. Its `MemoryPressure` source stays in the mode, and keeps no run
   /// going.
   ///
-  /// Of the events that come while the task is busy, the newest is kept. The sequence ends after `.ended`
+  /// Of the events that come while the task is busy, the sequence keeps the newest. It ends after `.ended`
   /// [RLK-STREAM-9].
   /// - Parameters:
   ///   - stall: Which stalls count.

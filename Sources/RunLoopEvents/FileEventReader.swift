@@ -134,7 +134,7 @@ final class FileEventReader: @unchecked Sendable {
 
   // MARK: Events
 
-  /// Called when a watch was initialised. Other loops may read events for its queue since `insert`.
+  /// Called when a watch was initialised. Since `insert` other loops may have read events for its queue.
   func assign(_ watch: RunLoop.FileWatch, to queue: FileEventQueue) { locked { queue.watch = watch } }
 
   /// Called when a watch has entered a mode. If it has events, it is served there.

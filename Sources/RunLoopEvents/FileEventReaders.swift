@@ -1,7 +1,7 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// The inotify instances of this process: one for each loop for which watches were created, while it has a watch.
+/// The inotify instances of this process: one for each loop for which watches were created, while one of these exists.
 final class FileEventReaders: ProcessWideObject, @unchecked Sendable {
   private let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
@@ -12,7 +12,7 @@ final class FileEventReaders: ProcessWideObject, @unchecked Sendable {
 
   static var current: FileEventReaders { shared.current(FileEventReaders.init) }
 
-  /// Adds a queue to an instance, which watches the queue's path from now on, and returns the instance.
+  /// Adds a queue to an instance, makes the instance watch the queue's path, and returns it.
   func insert(_ queue: FileEventQueue, for loop: UInt64) throws(RunLoopError) -> FileEventReader {
     while true {
       let reader = try lock.withLock { () throws(RunLoopError) in try findReader(for: loop, about: queue.path) }

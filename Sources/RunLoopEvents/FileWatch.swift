@@ -17,7 +17,7 @@ extension RunLoop {
   /// The watches that are created for a loop, by its methods or on its thread, share one inotify instance while one of
   /// them exists [RLK-WATCH-14]. They do not take events from each other, even if they watch one file under several
   /// names: each gets the events that it asks for, and no others [RLK-WATCH-3, RLK-WATCH-15]. A loop reads no more
-  /// events than it delivers. Events that it reads for watches in modes that do not run wait there in order, up to
+  /// events than it delivers. Events that it reads for watches in modes that do not run wait in order, up to
   /// 16,384 for each watch; `.overflow` replaces the rest [RLK-WATCH-16, RLK-WATCH-17]. A loop that waits in a mode
   /// with a watch also wakes for events of watches in other modes and loops, and makes a pass without a callout. An
   /// overflow of the instance is reported to all its watches. Source: inotify(7).
@@ -35,7 +35,7 @@ extension RunLoop {
     /// - Parameters:
     ///   - path: A file or a folder; a symbolic link at its end is followed.
     ///   - events: Which events to deliver. Choose only those that you use: reading a folder causes `.opened`.
-    ///   - limit: How often it may be called; nil: always.
+    ///   - limit: How often the loop may call the source; nil for no limit.
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError.system`: `ENOENT`, `EACCES`, `ENOTDIR`...; `EINVAL` for no events, and for a path with

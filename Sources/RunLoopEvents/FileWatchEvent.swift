@@ -50,17 +50,17 @@ extension RunLoop.FileWatch.Event {
     public static let created = Kinds(rawValue: 0x100)
     /// In a folder: an entry was removed.
     public static let deleted = Kinds(rawValue: 0x200)
-    /// It was written to or truncated.
+    /// A file was written to or truncated.
     public static let modified = Kinds(rawValue: 0x2)
     /// A file that was open for writing was closed: the moment to read it.
     public static let closedAfterWriting = Kinds(rawValue: 0x8)
     /// A file that was open for reading was closed.
     public static let closedAfterReading = Kinds(rawValue: 0x10)
-    /// Its owner, permissions, times or number of links have changed.
+    /// The owner, permissions, times or number of links have changed.
     public static let attributes = Kinds(rawValue: 0x4)
-    /// It was opened.
+    /// A file or folder was opened.
     public static let opened = Kinds(rawValue: 0x20)
-    /// It was read or executed.
+    /// A file was read or executed.
     public static let accessed = Kinds(rawValue: 0x1)
     /// In a folder: an entry got another name or place; the two halves of a rename have the same cookie.
     public static let movedAway = Kinds(rawValue: 0x40)
@@ -74,8 +74,8 @@ extension RunLoop.FileWatch.Event {
     /// Events that change a folder's list of entries or their contents, and those of the target itself [RLK-WATCH-18].
     ///
     /// The kernel reports each write to an open file as `.modified`, and may coalesce equal events that follow each
-    /// other. To be called once for each file, after a writer has closed it, choose `.closedAfterWriting` without
-    /// `.modified`. The kernel does not report what is written to a mapping (mmap(2)).
+    /// other. For a single event when a writer has closed a file, choose `.closedAfterWriting` without `.modified`. The
+    /// kernel does not report what is written to a mapping (mmap(2)).
     public static let changes: Kinds = [
       .created, .deleted, .modified, .closedAfterWriting, .movedAway, .movedHere, .targetDeleted, .targetMoved,
     ]

@@ -37,7 +37,7 @@ struct Inotify {
   /// Watches the target for these events only. Returns false if the target may still be watched for more. If the path
   /// names another target now, adds the events to that one and sets `other` to its number.
   func narrow(_ target: Int32, at path: [UInt8], to mask: UInt32, other: inout Int32?) -> Bool {
-    // An open file is used for both calls, because the path could come to name another file in between.
+    // Both calls use one open file, because the path could come to name another file in between.
     let opened = (path + [0]).withUnsafeBufferPointer {
       $0.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, Self.pathOnly | O_CLOEXEC) }
     }

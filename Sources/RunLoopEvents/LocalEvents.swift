@@ -3,8 +3,8 @@ import RunLoopKit
 extension RunLoop.Local {
   /// Creates a signal source and adds it to `mode`.
   /// - Parameters:
-  ///   - signals: The signals that it receives.
-  ///   - limit: How often it may be called; nil: always.
+  ///   - signals: The signals that the source receives.
+  ///   - limit: How often the loop may call the source; nil for no limit.
   ///   - order: Among the sources of a mode for one signal, those of a lower order are called first.
   ///   - mode: `.common` stands for all common modes.
   ///   - body: Called on this thread for each signal.
@@ -51,7 +51,7 @@ extension RunLoop.Local {
   /// - Parameters:
   ///   - path: The file or folder to watch.
   ///   - events: Which events to deliver.
-  ///   - limit: How often it may be called; nil: always.
+  ///   - limit: How often the loop may call the source; nil for no limit.
   ///   - order: Ignored.
   ///   - mode: `.common` stands for all common modes.
   ///   - body: Called on this thread for each event.
@@ -64,7 +64,7 @@ extension RunLoop.Local {
     try fileWatch(pathBytes: Array(path.utf8), events: events, limit: limit, order: order, in: mode, body)
   }
 
-  /// Creates a memory pressure source and adds it to `mode`. - Throws: As its initialiser and `add(_:to:)`.
+  /// Creates a memory pressure source and adds it to `mode`. - Throws: As `MemoryPressure.init` and `add(_:to:)`.
   @discardableResult
   public func memoryPressure(
     _ stall: RunLoop.MemoryPressure.Stall, longerThan time: Duration, within window: Duration,

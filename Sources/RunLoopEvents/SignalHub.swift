@@ -51,7 +51,7 @@ final class SignalHub: ProcessWideObject, @unchecked Sendable {
   /// Reads one signal and appends it to all receivers that want it. False if none is pending. Reading and appending are
   /// one section of the lock, so that two loops that read at the same time keep the order.
   ///
-  /// It reads only one signal. The kernel keeps the others in order, and fails sigqueue(3) when there are too many.
+  /// It reads only one signal. The kernel keeps the others in order, and lets sigqueue(3) fail when there are too many.
   func read(for receiver: SignalReceiver) -> Bool {
     var info = rlc_signal_info()
     let losers: [SignalReceiver]? = lock.withLock {

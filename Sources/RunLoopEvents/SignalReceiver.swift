@@ -17,7 +17,7 @@ final class SignalReceiver: @unchecked Sendable {
 
   /// Guarded by the hub's lock, like all below.
   @exclusivity(unchecked) private var waiting = Row<Waiting>()
-  /// The standard signals among them.
+  /// The standard signals in `waiting`, as bits.
   private var waitingStandard: UInt64 = 0
   private(set) var lostLocked = 0
   private var isPoked = false
@@ -39,7 +39,7 @@ final class SignalReceiver: @unchecked Sendable {
     try hub.claim(signals)  // last, so that a failure leaves the mask unchanged
   }
 
-  /// From now on every signal that the process reads is passed to the receiver, too.
+  /// Makes the hub pass every signal that the process reads to this receiver, too.
   func join() { hub.add(self) }
 
   /// Called when the source is invalid or destroyed: drops its signals. Further calls have no effect.

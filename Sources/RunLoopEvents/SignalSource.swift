@@ -25,7 +25,7 @@ extension RunLoop {
   /// unblock signals that the program has blocked, before or since [RLK-SIGNAL-8]. They never change handlers and
   /// dispositions.
   ///
-  /// **Several sources.** Each source for a signal gets each signal, in whatever loops and modes the sources are
+  /// **Several sources.** Each source for a signal gets it each time, in whatever loops and modes the sources are
   /// [RLK-SIGNAL-4, RLK-SIGNAL-5]. A loop makes one callout a pass. Signals come in the order in which the process has
   /// read them. For one signal the sources of a mode are called by their `order`, older ones first.
   ///
@@ -53,7 +53,7 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - signals: Which signals to receive; at least one.
-    ///   - limit: How often it may be called; nil: always.
+    ///   - limit: How often the loop may call the source; nil for no limit.
     ///   - order: Among the sources of a mode for one signal, those of a lower order are called first.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError.system`: `EINVAL` for an empty set, SIGKILL, SIGSTOP and a number that is no signal;

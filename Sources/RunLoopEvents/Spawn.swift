@@ -12,11 +12,11 @@ extension RunLoop.ChildSource {
     case close(Int32)
     /// Opens a file under the descriptor `as`, with the flags and the mode of open(2).
     case open(path: String, flags: Int32, mode: UInt32 = 0o644, as: Int32)
-    /// The same for a path of bytes, which need not be UTF-8.
+    /// As `open`, for a path of bytes, which need not be UTF-8.
     case openBytes(path: [UInt8], flags: Int32, mode: UInt32 = 0o644, as: Int32)
     /// Changes the working directory for the actions that follow and for the program.
     case changeDirectory(String)
-    /// The same for a path of bytes, which need not be UTF-8.
+    /// As `changeDirectory`, for a path of bytes, which need not be UTF-8.
     case changeDirectoryBytes([UInt8])
   }
 
