@@ -13,8 +13,8 @@
   ///
   /// Foundation's loop makes at most one pass of this loop in each of its own passes, so that neither starves the
   /// other. While there is no work, both sleep in one wait, and nothing wakes them. Both serve the main dispatch queue,
-  /// each function once. The host keeps a run of Foundation's loop from finishing. That loop retains the host until
-  /// `detach()` or its own end: the program need not.
+  /// and each of its functions runs once. The host keeps a run of Foundation's loop from finishing. That loop retains
+  /// the host until `detach()` or its own end: the program need not.
   ///
   /// Nesting: a callout of Foundation's loop may run this loop. A callout of this loop may run Foundation's loop, which
   /// serves this loop there too, to any depth; an item whose callout is on the stack is not called again.
@@ -23,9 +23,9 @@
   public final class FoundationHost {
     /// The loop, which the host retains.
     public var loop: RunLoopKit.RunLoop { hosting.loop }
-    /// The mode of `loop` that is served.
+    /// The mode of `loop` that Foundation's loop serves.
     public var mode: RunLoopKit.RunLoop.Mode { hosting.mode }
-    /// The mode of Foundation's loop that serves it.
+    /// The mode of Foundation's loop that serves `mode`.
     public let foundationMode: Foundation.RunLoop.Mode
     /// The error for which Foundation's loop stopped serving this loop; nil if there was none. After an error the host
     /// is detached, as by `detach()`, and has printed the error on standard error.
@@ -42,7 +42,7 @@
     ///
     /// The host has one descriptor of its own.
     /// - Parameters:
-    ///   - loop: The calling thread's. Retained.
+    ///   - loop: The calling thread's loop, which the host retains.
     ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
     ///   - foundationMode: While Foundation's loop runs in another mode, it does not serve this loop.
     ///   - onStop: Called on the loop's thread after another thread, or a callout of either loop, has called `stop()`;
@@ -75,7 +75,7 @@
       if !hosting.isForked { attachment.remove() }
     }
 
-    /// Whether Foundation's loop serves this one.
+    /// Whether Foundation's loop serves `loop`.
     public var isAttached: Bool { attachment?.isWhole ?? false }
   }
 

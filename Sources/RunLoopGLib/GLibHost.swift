@@ -14,9 +14,9 @@
   /// its own end: the program need not.
   ///
   /// Nesting: a GLib callback may run the loop. A callout of the loop may iterate the context, for example by a
-  /// dialogue, a popup or a drag of GTK. There GLib serves the loop too, to any depth. An item whose callout is on the
-  /// stack is not called again. A run of the loop in a callback or callout sleeps in GLib, which serves timeouts,
-  /// descriptors and windows meanwhile.
+  /// dialogue, a popup or a drag of GTK. Such an iteration serves the loop too, to any depth. An item whose callout is
+  /// on the stack is not called again. A run of the loop in a callback or callout sleeps in GLib, which serves
+  /// timeouts, descriptors and windows meanwhile.
   /// - Thread: The loop's own, which is the one that iterates the context, for all members.
   /// - SeeAlso: `RunLoop.prepareToWait(in:)`; in C, for an `rlc_loop`: `<crunloop/adapters/glib.h>`.
   public final class GLibHost {
@@ -48,7 +48,7 @@
     /// Attaches a mode of a loop to a context, until `detach()`.
     ///
     /// - Parameters:
-    ///   - loop: The calling thread's. Retained.
+    ///   - loop: The calling thread's loop, which the host retains.
     ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
     ///   - context: A `GMainContext *`, which GLib retains; nil: the default context.
     ///   - priority: The priority of the GLib source; 0 is `G_PRIORITY_DEFAULT`. Sources of a lower priority wait while

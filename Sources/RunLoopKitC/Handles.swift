@@ -65,7 +65,7 @@ extension rlk_port_options: Sized { static var firstSize: UInt { 56 } }
 extension rlk_sender: Sized { static var firstSize: UInt { 24 } }
 extension rlk_diagnostics: Sized { static var firstSize: UInt { 40 } }
 
-/// Returns how many of the bytes that this version knows a host's structure has; nil if it is shorter than in version
+/// Returns how many bytes of a host's structure this version knows; nil if the structure is shorter than in version
 /// 0.1.
 @inline(__always)
 func knownSize<Options: Sized>(_ pointer: UnsafePointer<Options>) -> Int? {

@@ -111,8 +111,8 @@ package func rlk_source_create(
   guard (given.equal == nil) == (given.hash == nil) else { return Status.invalid }
   let held = Held(perform, given.context, given.release, retain: given.retain)
   var hooks = RunLoop.Source.Hooks()
-  // Not by a helper function with the C function as its parameter: the module would contain that type without a name,
-  // on which swift-symbolgraph-extract (6.3) crashes.
+  // There is no helper function with the C function as its parameter: the module would contain that type without a
+  // name, on which swift-symbolgraph-extract (6.3) crashes.
   if let schedule = given.schedule {
     hooks.schedule = { loop, mode in mode.rawValue.withCString { schedule(borrowed(loop), $0, held.context) } }
   }

@@ -45,7 +45,7 @@ extension rlk_message_options {
     return numbers.allSatisfy { fcntl($0, F_GETFD) >= 0 } ? 0 : -EBADF
   }
 
-  /// Makes the message from options without a fault. The message now owns the descriptors.
+  /// Makes the message from options without a fault. The message takes over the descriptors.
   fileprivate func message(with bytes: RunLoop.Message.Bytes) throws -> RunLoop.Message {
     var components: [RunLoop.Message.Component] = byte_count > 0 ? [.bytes(bytes)] : []
     for index in 0..<descriptor_count { components.append(.descriptor(try .init(owning: descriptors[index]))) }

@@ -9,7 +9,7 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
   /// `lock` guards it, and the next three properties.
   private var incoming = JobQueue()
   private var isDraining = false
-  /// A job has called `drain`, which does nothing there.
+  /// A job has called `drain`, which does nothing inside of a job.
   private var hasRefused = false
   /// How many runs of the main loop watch for jobs that wait too long, and so must be woken.
   private var watchCount = 0

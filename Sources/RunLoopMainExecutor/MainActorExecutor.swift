@@ -2,7 +2,7 @@ import RunLoopKit
 internal import Synchronization
 
 extension RunLoop {
-  /// Lets the main run loop, or a host that owns the main thread, run the main actor's jobs. Without it these jobs are
+  /// Lets the main run loop, or a host that owns the main thread, run the main actor's jobs. Otherwise these jobs are
   /// functions of the main dispatch queue, which the main loop serves (`RunLoop.servesMainQueue`).
   ///
   /// ```swift
@@ -17,7 +17,7 @@ extension RunLoop {
   ///
   /// `install()` makes `RunLoop.main.executor` the main actor's executor [RLK-MAINEXEC-1]. The rules for jobs of that
   /// executor then apply to the main actor's jobs. In particular, if a job of the main actor runs the main loop, no
-  /// other job of the main actor runs there. Each callout of the main loop is isolated to the main actor.
+  /// other job of the main actor runs meanwhile. Each callout of the main loop is isolated to the main actor.
   ///
   /// `install(hostedBy:)` is for hosts such as GTK, Qt and SDL, which run the main thread: the host calls `drain()`
   /// when it is notified.
@@ -81,7 +81,7 @@ extension RunLoop.MainActorExecutor {
   /// - Parameter wake: Notifies the host. Called when the first job since the last `drain()` is enqueued
   ///   [RLK-MAINEXEC-4], on the thread that enqueues it, with no lock held, also inside of `drain()`. Called again
   ///   after a `drain()` in which a job has called `drain()` in vain, if jobs wait. `drain()` may have taken the jobs
-  ///   before the call comes. The closure must make the host's loop call `drain()` soon, and must not call it itself.
+  ///   before `wake` is called. The closure must make the host's loop call `drain()` soon, and must not call it itself.
   ///   Retained for ever.
   /// - Throws: As `install()`.
   /// - Thread: The main thread, as for `install()`. - Blocks: No.
@@ -151,7 +151,7 @@ extension RunLoop.MainActorExecutor {
   /// - Returns: The number of jobs that it has run. Zero if a job of the main actor makes the call, for example in a
   ///   dialog that runs the host's loop: no other job runs before that one ends.
   /// - Throws: A `RunLoopError`: `.wrongThread`; `.mainExecutorNotInstalled`; `.mainActorNotHosted` after `install()`.
-  /// - Thread: The main thread. - Blocks: Never for a job.
+  /// - Thread: The main thread. - Blocks: No; it runs jobs, and waits for none.
   @available(*, noasync, message: "the host of the main thread calls it, outside of tasks")
   @discardableResult
   public static func drain() throws -> Int {

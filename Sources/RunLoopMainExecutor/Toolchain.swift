@@ -7,13 +7,13 @@
 
   enum Toolchain {
     /// Whether the runtime has made its own executors. It does so for the first task, and when code first asks for the
-    /// main actor's executor. From then on jobs may have been enqueued there.
+    /// main actor's executor. Then jobs may have been enqueued on them.
     ///
-    /// The runtime has no function for that. But it then holds two references of its executors: as the platform's, and
-    /// as those in use.
+    /// The runtime has no function that tells this. But once it has made its executors, it holds two references to
+    /// them: as the platform's, and as those in use.
     static var usesPlatformExecutors: Bool { referenceCount(platformExecutor()) > 1 }
 
-    /// Makes the runtime use this executor from now on.
+    /// Makes the runtime use this executor.
     static func install(_ executor: any MainExecutor) {
       InstalledFactory.installed = executor
       _createExecutors(factory: InstalledFactory.self)

@@ -25,13 +25,13 @@
     /// The statistics at the last export.
     private let last: Mutex<RunLoop.Statistics>
 
-    /// Makes the loop collect statistics, and counts from now on.
+    /// Makes the loop collect statistics. The first export counts from this call on.
     ///
     /// - Parameters:
-    ///   - loop: Retained.
-    ///   - prefix: Of each metric's label.
-    ///   - dimensions: Of each metric: to tell loops apart, give each of them a name.
-    ///   - factory: Nil: the one that the program has bootstrapped.
+    ///   - loop: The loop, which this object retains.
+    ///   - prefix: The beginning of each metric's label.
+    ///   - dimensions: The dimensions of each metric. To tell loops apart, give each of them a name here.
+    ///   - factory: What makes the metrics; nil for the factory that the program has bootstrapped.
     public init(
       of loop: RunLoop, prefix: String = "run_loop", dimensions: [(String, String)] = [],
       factory: (any MetricsFactory)? = nil
@@ -45,8 +45,8 @@
     /// Adds to the counters what the loop has done since the last export; at first, since this object was made.
     ///
     /// If two threads call it, each step of the loop is counted once. If the statistics were reset, what the loop did
-    /// between the last export and the reset is not counted. After a loop has ended, the call still exports what it did
-    /// before.
+    /// between the last export and the reset is not counted. After a loop has ended, the call still exports what
+    /// the loop did before.
     /// - Re-entry: Allowed from callouts of that loop. - Blocks: No. - Complexity: O(1).
     public func export() {
       let done = last.withLock { last in

@@ -29,9 +29,9 @@
   public final class NIOHost {
     /// The loop, which the host retains.
     public var loop: RunLoop { hosting.loop }
-    /// The mode of `loop` that is served.
+    /// The mode of `loop` that the event loop serves.
     public var mode: RunLoop.Mode { hosting.mode }
-    /// The event loop that serves it.
+    /// The event loop that serves `loop`.
     public let eventLoop: any EventLoop
     /// The error of the loop, the kernel or SwiftNIO for which the event loop stopped serving this loop; nil if there
     /// was none. After an error the host is detached, as by `detach()`, and has printed the error on standard error.
@@ -54,9 +54,9 @@
     /// SwiftNIO cannot watch a descriptor without reading it. So all hosts of a process share a thread, `RunLoopNIO`,
     /// that sleeps until a loop has work; no code of the program runs there. Each host has two descriptors of its own.
     /// - Parameters:
-    ///   - loop: The calling thread's. Retained.
+    ///   - loop: The calling thread's loop, which the host retains.
     ///   - mode: A loop has one host at a time, which serves one mode; the items of `.common` are in each common mode.
-    ///   - eventLoop: The calling thread's, of a `MultiThreadedEventLoopGroup` or of
+    ///   - eventLoop: The calling thread's event loop, of a `MultiThreadedEventLoopGroup` or of
     ///     `MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop`.
     ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread, a handler or a callout of
     ///     the loop; not after `detach()`. A stop by another thread has no effect before the first pass, and between a
@@ -119,7 +119,7 @@
       channel?.close(promise: nil)
     }
 
-    /// Whether the event loop serves this one.
+    /// Whether the event loop serves `loop`.
     public var isAttached: Bool { watch != nil }
   }
 

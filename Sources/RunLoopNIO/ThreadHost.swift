@@ -2,8 +2,8 @@
   internal import RunLoopKit
   internal import RunLoopLibc
 
-  /// The attached host of the calling thread's loop. A thread-specific value, so that it needs no lock: another thread
-  /// might hold a lock when the program forks.
+  /// The attached host of the calling thread's loop. It is a thread-specific value, and so needs no lock: another
+  /// thread might hold a lock when the program forks.
   enum ThreadHost {
     private final class Place {
       var host: NIOHost?

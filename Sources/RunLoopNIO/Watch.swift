@@ -24,7 +24,7 @@
     /// ring it again.
     func arm(_ descriptor: RunLoop.HostDescriptor) throws {
       if let source, descriptor == self.descriptor { return try source.setInterest(.readable) }
-      // The number belongs to another epoll instance by now.
+      // If there is a source, the number belongs to another epoll instance by now.
       source?.invalidate()
       // Edge-triggered: a one-shot source leaves the thread's epoll instance, and adding it again may fail for lack of
       // room.

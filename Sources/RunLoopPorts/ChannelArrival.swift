@@ -32,7 +32,7 @@ extension Channel {
       right.pending.settle(.success(message))
       hasNoMore(for: right.pending.bell)
       let (isWatched, isEmpty) = importing.withLock { (self.isWatched, imports.isEmpty) }
-      // Otherwise the connection stays in the request's modes: the next request most likely uses them again.
+      // If neither holds, the connection stays in the request's modes: the next request most likely uses them again.
       if isWatched || right.pending.isAwaitedByTask && loops.count > 1 { followPorts() }
       if isEmpty { closeIfUnused() }
     case .unclaimed(let number, let message):
@@ -43,7 +43,7 @@ extension Channel {
       }
     case .dead(let numbers): for number in numbers { peerHasLost(number) }
     case .drop(let rights, let isQuiet):
-      // This process has sent the mark itself: both ends of the connection are in it.
+      // This process has sent the mark itself: both ends of the connection are in this process.
       if !isInitiator, rights.first?.number == Channel.ownMark { return endConnection(nil) }
       peerHasDropped(rights, isQuiet)
     case .introduction(let end, let number): meet(end, as: number)
@@ -123,7 +123,7 @@ extension Channel {
     closeIfUnused()
   }
 
-  /// Called when an export for the mailbox was removed. Disconnects the mailbox if it was the last one.
+  /// Called when an export for the mailbox was removed. Disconnects the mailbox if no other export serves it.
   func hasNoMore(for mailbox: Mailbox) {
     // Under the lock, so that no other thread exports the port again in between.
     sending.withLock { if origin !== mailbox, !exports.serves(mailbox) { mailbox.disconnect(self) } }

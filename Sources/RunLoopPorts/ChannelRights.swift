@@ -84,8 +84,8 @@ extension Channel {
     }
   }
 
-  /// Creates a connection from an introduction, and returns the right to the port at its other end; over a limit a dead
-  /// right. The connection owns the descriptor; without one the descriptor is closed.
+  /// Creates a connection from an introduction, and returns the right to the port at its other end; beyond a limit it
+  /// returns a dead right. The connection owns the descriptor; if there is no connection, this closes the descriptor.
   private func introducedRight(_ descriptor: Int32, isOnce: Bool) throws(Objection) -> RunLoop.Port.SendRight {
     guard Channel.isFit(descriptor) else {
       Unshared.close(descriptor)
@@ -110,8 +110,8 @@ extension Channel {
         : channel.importing.withLock { channel.imports.arrived(0, on: channel) })
   }
 
-  /// Refuses a sound message. Gives back the rights among its entries from `first` on. If the message is an answer, or
-  /// a request itself, that request throws.
+  /// Refuses a sound message. Gives back the rights among its entries from `first` on. If the message is a
+  /// request, or the answer to one, that request throws.
   func refuse(_ view: inout rlc_frame_view, from first: Int, _ why: String) -> Arrival {
     var dropped: [(number: UInt64, count: UInt32)] = []
     for index in first..<max(first, Int(view.header.entries)) {

@@ -43,8 +43,8 @@ extension Channel {
     }
   }
 
-  /// Introduces the receiver to third parties, once the message itself has room, because each introduction opens a
-  /// connection in the third process. In rare cases another thread takes the room in between.
+  /// Waits until the message itself has room, and then introduces the receiver to third parties, because each
+  /// introduction opens a connection in the third process. In rare cases another thread takes the room in between.
   private func introduceThirdParties(
     _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ timeout: SendTimeout
   ) throws(RunLoopError) {
@@ -190,7 +190,7 @@ extension Channel {
     return true
   }
 
-  /// Has the loops also wait for room while there are unsent frames. Call it with no lock held.
+  /// Makes the loops also wait for room while there are unsent frames. Call it with no lock held.
   func updateInterest() {
     let hasChanged = sending.withLock {
       let interest =

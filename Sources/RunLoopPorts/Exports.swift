@@ -22,7 +22,7 @@ struct Exports {
   private struct Entry {
     let number: UInt64
     let target: Target
-    /// How often the right was sent. The peer reports how many it has dropped.
+    /// How often the right was sent. The peer reports how many of these it has dropped.
     var sent: UInt64
   }
 

@@ -93,7 +93,7 @@ static uint16_t allowed_flags(uint8_t kind) {
     return kind == RLC_FRAME_DROP ? RLC_FRAME_IS_QUIET : 0;
 }
 
-/* Checks, for a frame that is no message, the members that only messages use. */
+/* Checks the members that are 0 in a frame that is no message, except in INTRODUCE and GOODBYE. */
 static rlc_frame_fault check_bare(const rlc_frame_header *header) {
     bool is_introduction = header->kind == RLC_FRAME_INTRODUCE;
     if (header->descriptors != is_introduction)
