@@ -20,7 +20,7 @@ extension RunLoop {
   /// events than it delivers. Events that it reads for watches in modes that do not run wait in order, up to
   /// 16,384 for each watch; `.overflow` replaces the rest [RLK-WATCH-16, RLK-WATCH-17]. A loop that waits in a mode
   /// with a watch also wakes for events of watches in other modes and loops, and makes a pass without a callout. An
-  /// overflow of the instance is reported to all its watches. Source: inotify(7).
+  /// overflow of the instance reaches all its watches. Source: inotify(7).
   public final class FileWatch: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     /// The path that `init` was given, as text: bytes that are no UTF-8 are replaced.

@@ -20,14 +20,14 @@ extension RunLoop {
   /// checks the threads of the process. It reports (`RunLoop.diagnostics`) one that does not block the source's
   /// signals, once for each signal [RLK-SIGNAL-19]. A source blocks its signals in the thread that creates it, and in
   /// no other. If a source has blocked a signal in a thread, and the last source for that signal is invalidated or
-  /// destroyed in the same thread, the signal is unblocked there. If it is pending then, it is discarded, because it
-  /// was meant for a source [RLK-SIGNAL-7, RLK-SIGNAL-11]. Sources never change the masks of other threads, and never
-  /// unblock signals that the program has blocked, before or since [RLK-SIGNAL-8]. They never change handlers and
-  /// dispositions.
+  /// destroyed in the same thread, that source unblocks the signal there. If the signal is pending then, the source
+  /// discards it, because it was meant for a source [RLK-SIGNAL-7, RLK-SIGNAL-11]. Sources never change the masks of
+  /// other threads, and never unblock signals that the program has blocked, before or since [RLK-SIGNAL-8]. They never
+  /// change handlers or dispositions.
   ///
   /// **Several sources.** Each source for a signal gets it each time, in whatever loops and modes the sources are
   /// [RLK-SIGNAL-4, RLK-SIGNAL-5]. A loop makes one callout a pass. Signals come in the order in which the process has
-  /// read them. For one signal the sources of a mode are called by their `order`, older ones first.
+  /// read them. For one signal the loop calls the sources of a mode by their `order`, and older ones first if it is equal.
   ///
   /// **What is delivered.** Real-time signals queue with their values, lower numbers first [RLK-SIGNAL-9]. Pending
   /// standard signals coalesce [RLK-SIGNAL-2]. A blocked signal that is pending when the source is created is

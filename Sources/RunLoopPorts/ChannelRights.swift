@@ -2,7 +2,7 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-// Rights in received packets, and messages that are refused. All under `receiving`.
+// Rights in received packets, and the refusal of messages. Call these functions with the lock `receiving` held.
 extension Channel {
   /// Why a message is refused.
   enum Objection: Error {

@@ -315,7 +315,7 @@ static inline void rlc_loop_free_removed(rlc_loop *loop) {
     rlc_loop_free_removed_timers(loop);
 }
 
-/** Makes the timerfd expire at wake_at_ns or before; creates it if need be. Returns >= 0, or -errno without one. */
+/** Makes the timerfd expire at wake_at_ns or before; creates it if need be. Returns >= 0 or -errno. */
 int rlc_loop_arm_timer_port(rlc_loop *loop, uint64_t wake_at_ns);
 /** Forgets the timerfd, which other code has closed: the next arming makes a new one. */
 void rlc_loop_lose_timer_port(rlc_loop *loop);

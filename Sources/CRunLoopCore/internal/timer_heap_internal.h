@@ -111,7 +111,7 @@ void rlc_timer_heap_verify(const rlc_timer_heap *heap);
 #define rlc_timer_heap_check(heap) ((void)(heap))
 #endif
 
-/** Gives the key's timer this key. If it has an earlier key already, that stays: see settle(). */
+/** Gives the timer of `key` this key. If the heap has an earlier key of the timer, that one stays: see settle(). */
 __attribute__((always_inline)) static inline void rlc_timer_heap_put_in(
     rlc_deadline_heap *heap, rlc_deadline_entry key) {
     uint32_t position = heap->positions[rlc_deadline_entry_slot(key)];

@@ -26,8 +26,8 @@ bool rlc_thread_has_barrier(void) {
 }
 
 /**
- * Tries the expedited command first. It fails with EPERM until the process has registered; no child of fork(2) has.
- * Before Linux 4.14 there is only the slow command.
+ * Tries the expedited command first. It fails with EPERM until the process has registered. Before Linux 4.14 there is
+ * only the slow command.
  */
 static bool pass_barrier(void) {
     return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0 ||

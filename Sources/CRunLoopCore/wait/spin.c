@@ -68,7 +68,7 @@ bool rlc_spin_until_posted(rlc_spin *spin, const rlc_wakeup_port *port, const ui
     if (end_ns > deadline_ns)
         end_ns = deadline_ns;
     bool is_posted = watch_until(end_ns, spin->limit_ns, port, posts);
-    /* A post after the end is by a thread that has taken this one's processor: spinning has delayed it. */
+    /* If the post came after the end, its thread needed this thread's processor: spinning has delayed the post. */
     learn(spin, is_posted && now_ns(port) <= end_ns);
     return is_posted;
 }

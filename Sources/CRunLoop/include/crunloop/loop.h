@@ -242,7 +242,7 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
  *
  * If a timer for which the timerfd is set is removed or armed for later, the loop sets the timerfd again before it
  * sleeps. So it does not wake for nothing [RLC-DATE-11]. That costs a system call. If a program again and again
- * cancels a timeout and sets the next one before the date of the cancelled one, the call does not pay. Then the loop
+ * cancels a timeout and sets the next one before the date of the cancelled one, this call does not pay. Then the loop
  * leaves the timerfd as it is, and wakes once in the length of a timeout; only one such length in 65 costs the call.
  * After such a series some 60 cancelled timeouts may still wake the loop [RLC-DATE-12].
  *
