@@ -11,7 +11,7 @@ extension RunLoop {
   ///     [RLK-ASYNC-8], if the timeout has passed, and if the source cannot be added. The cancelling thread waits until
   ///     the kernel has ended the process.
   ///   - mode: A loop that does not run in this mode notices no end.
-  ///   - timeout: How long the task waits; nil: no limit.
+  ///   - timeout: How long the task waits; nil for no limit.
   /// - Throws: `CancellationError`; a `RunLoopError`: `.timedOut`; `.loopEnded` if the loop ends before the process
   ///   [RLK-ASYNC-7]; `.invalidItem` if other code invalidates or removes the source; else as `ChildSource.init` and
   ///   `add(_:to:)`.

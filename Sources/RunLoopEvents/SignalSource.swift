@@ -27,7 +27,7 @@ extension RunLoop {
   ///
   /// **Several sources.** Each source for a signal gets it each time, in whatever loops and modes the sources are
   /// [RLK-SIGNAL-4, RLK-SIGNAL-5]. A loop makes one callout a pass. Signals come in the order in which the process has
-  /// read them. For one signal the loop calls the sources of a mode by their `order`, and older ones first if it is equal.
+  /// read them. For one signal the loop calls the sources of a mode by their `order`, older ones first.
   ///
   /// **What is delivered.** Real-time signals queue with their values, lower numbers first [RLK-SIGNAL-9]. Pending
   /// standard signals coalesce [RLK-SIGNAL-2]. A blocked signal that is pending when the source is created is

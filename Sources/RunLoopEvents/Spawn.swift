@@ -31,9 +31,9 @@ extension RunLoop.ChildSource {
   /// The call does not wait for the child's end: the caller has to, with a `ChildSource` or with waitpid(2).
   /// - Parameters:
   ///   - path: The program. A path without a slash is searched in `PATH`.
-  ///   - arguments: Without the program's name, which is `path`.
+  ///   - arguments: The arguments after the program's name, which is `path`.
   ///   - environment: Strings of the form `NAME=value`; nil for this process's environment.
-  ///   - actions: Carried out in order [RLK-EVENT-10].
+  ///   - actions: What the child does first, in order [RLK-EVENT-10].
   /// - Returns: The number of the child.
   /// - Throws: A `RunLoopError.system`: `ENOENT`, `EACCES`, `E2BIG`, `EAGAIN`, `ENOMEM`, `EBADF`...; `EINVAL` for a
   ///   string with a zero byte. There is no child then [RLK-EVENT-9].

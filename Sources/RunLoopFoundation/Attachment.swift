@@ -18,7 +18,7 @@
     private let mode: CFString
     /// While it is readable CFRunLoop does not sleep, and serves the host.
     private let bell: Int32
-    // Nil: CFRunLoop has released it.
+    // Nil once CFRunLoop has released it.
     private var observer: Unmanaged<CFRunLoopObserver>?
     private var sources: [Int32: Unmanaged<CFRunLoopSource>] = [:]
 

@@ -32,7 +32,7 @@
     public var failure: (any Error)? { hosting.failure }
 
     private let hosting: LoopHosting
-    /// Retained by Foundation's loop. Nil: detached, or that loop has ended.
+    /// Foundation's loop retains it. Nil if the host is detached, or that loop has ended.
     private weak var attachment: Attachment?
     private var descriptor: RunLoopKit.RunLoop.HostDescriptor
     /// Foundation's loop has made a pass that has neither served this loop nor slept.

@@ -15,7 +15,7 @@
     private struct Record {
       /// First, so that a pointer to the record is a pointer to the source.
       private var source: GSource
-      /// The depth of GLib's dispatches at which a run sleeps by this source; -1: none does.
+      /// The depth of GLib's dispatches at which a run sleeps by this source; -1 if none does.
       fileprivate var sleepDepth: gint
     }
 

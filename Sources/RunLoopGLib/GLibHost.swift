@@ -34,7 +34,7 @@
     private var watch: Watch?
     /// True while GLib prepares its sources: a prepare function must not iterate a context.
     private var isPreparing = false
-    /// The depth of GLib's dispatches at which a run of the loop sleeps; nil: none does.
+    /// The depth of GLib's dispatches at which a run of the loop sleeps; nil if none does.
     private var sleepDepth: gint?
     private var end: EndSource?
 
@@ -50,7 +50,7 @@
     /// - Parameters:
     ///   - loop: The calling thread's loop, which the host retains.
     ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
-    ///   - context: A `GMainContext *`, which GLib retains; nil: the default context.
+    ///   - context: A `GMainContext *`, which GLib retains; nil for the default context.
     ///   - priority: The priority of the GLib source; 0 is `G_PRIORITY_DEFAULT`. Sources of a lower priority wait while
     ///     the loop has work.
     ///   - onStop: Called on the loop's thread after another thread, a callback of GLib or a callout of the loop has

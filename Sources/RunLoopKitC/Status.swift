@@ -69,5 +69,5 @@ extension Duration {
   init(inC nanoseconds: UInt64) { self = .nanoseconds(nanoseconds) }
 }
 
-/// Converts a time limit from C; nil: no limit.
+/// Converts a time limit from C; nil stands for no limit.
 func limit(_ nanoseconds: UInt64) -> Duration? { nanoseconds == .max ? nil : Duration(inC: nanoseconds) }

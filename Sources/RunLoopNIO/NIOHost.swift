@@ -42,7 +42,7 @@
     private let stopNote: StopNote
     /// The error of SwiftNIO or the kernel.
     private var attachFailure: (any Error)?
-    /// Nil: detached, or the event loop has ended.
+    /// Nil if the host is detached, or the event loop has ended.
     private var watch: Watch?
     /// The channel of SwiftNIO that reads the bell.
     private var channel: (any Channel)?

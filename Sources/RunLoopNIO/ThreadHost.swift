@@ -9,7 +9,7 @@
       var host: NIOHost?
     }
 
-    /// Nil: the process has no key left.
+    /// Nil if the process has no key left.
     private static let key: pthread_key_t? = {
       var key = pthread_key_t()
       return pthread_key_create(&key) { Unmanaged<Place>.fromOpaque($0!).release() } == 0 ? key : nil

@@ -158,7 +158,7 @@ int rlc_process_take_exit(int process_fd, int32_t process_id, rlc_process_exit *
     return 1;
 }
 
-/* Notes the failure of a function that returns an errno number that is not negated. */
+/* Notes the failure of a function that returns a positive errno number. */
 static int noted(const char *call, int error) {
     return error == 0 ? 0 : rlc_failed_with(call, -error);
 }

@@ -30,7 +30,7 @@ struct rlc_wakeup_port {
     const rlc_kernel *kernel;
     _Atomic uint32_t writers; /* how many wakers write, or may be about to */
     uint32_t fork_generation; /* set once in create */
-    _Atomic int event_fd;     /* -1: not made yet, or closed */
+    _Atomic int event_fd;     /* -1 if it is not made yet, or closed */
     _Atomic int watched_by;   /* the epoll descriptor in which the owner sleeps, or one of the values above */
     _Atomic int lost_fd;      /* the descriptor of the last write that has failed */
     _Atomic uint8_t lost_error;
@@ -44,7 +44,7 @@ static_assert(sizeof(struct rlc_wakeup_port) <= 40 || sizeof(void *) != 8, "mall
 /** A port that may be ended. It reports when other code closes a descriptor of its sets. */
 typedef struct rlc_reporting_port {
     rlc_wakeup_port port;
-    rlc_lost_fn lost_fn; /* NULL: there is none */
+    rlc_lost_fn lost_fn; /* NULL if there is none */
     void *lost_context;
 } rlc_reporting_port;
 

@@ -71,7 +71,7 @@ static int make_edge_set(rlc_port_set *set) {
         kernel->close(kernel->context, fd);
         return status;
     }
-    rlc_port_set_lose(set, fd); /* the number is new: a member that has it was closed */
+    rlc_port_set_lose(set, fd); /* the number was free, so a member that has it was closed */
     set->edge_fd = fd;
     return 0;
 }
@@ -188,7 +188,7 @@ static int add_or_change(rlc_port_set *set, const rlc_port *owner) {
     return status == -EEXIST ? control(set, EPOLL_CTL_MOD, owner, all_edge_events(owner)) : status;
 }
 
-/** Registers the owner in the edge set. Returns the events that are true at present, which epoll reports; or -errno. */
+/** Registers the owner in the edge set. Returns its present events, which epoll reports at once, or -errno. */
 static int register_edges(rlc_port_set *set, rlc_port *owner) {
     struct epoll_event unused;
     bool had_set = set->edge_fd >= 0;
@@ -315,7 +315,7 @@ static void refuse(rlc_port_set *set, rlc_port *owner) {
 /**
  * Handles an end when there is no descriptor for the edge set, or no room in it. The port becomes edge-triggered in the
  * first set, which reports the end once more. If `is_half`, the peer has only stopped writing, and the port waits to
- * write or shares its number. Then the first set does not watch its reading.
+ * write or shares its number. Then the first set does not watch it for reading.
  */
 static void settle_without_set(rlc_port_set *set, rlc_port *port, bool is_half, bool was_edgy) {
     if (!is_half) {
