@@ -5,7 +5,8 @@ import RunLoopKit
 enum Frame {
   /// Ports of this side have ended.
   case dead([UInt64])
-  /// Rights to the other side's ports were released. `isQuiet`: this side has none left, so the other side keeps none.
+  /// This side has released rights to the other side's ports. If `isQuiet`, it has opened the connection and has no
+  /// right left, so the other side calls `Imports.keepNone`.
   case drop([(number: UInt64, count: UInt32)], isQuiet: Bool)
   case goodbye(String)
 

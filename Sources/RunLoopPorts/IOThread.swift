@@ -8,8 +8,8 @@ enum IOThread {
   /// The thread's loop; nil while no thread runs.
   static var currentLoop: RunLoop? { thread.existing?.current?.loop }
 
-  /// Returns the thread's loop; starts the thread if there is none. Throws if it cannot be started, or its loop gets no
-  /// descriptors.
+  /// Returns the thread's loop; starts the thread if there is none. Throws if the system has no thread, or no
+  /// descriptors for its loop.
   private static func loop() throws -> RunLoop {
     try thread.current { ServiceThread("runloop-ports") }.running().loop
   }
@@ -39,7 +39,7 @@ enum IOThread {
     (try? loop().perform(block: block)) != nil
   }
 
-  /// Warns, because there is no call that could throw.
+  /// Warns the user, because the public functions that lead here do not throw.
   private static func warnOfRefusal(_ watch: RunLoop.PeerWatch, _ why: String) {
     Diagnosis.warnLocked("the end of \(watch) will go unnoticed until a loop serves it: \(why)")
   }

@@ -25,7 +25,7 @@ package struct IdentityTable<Element: Hashable> {
     return true
   }
 
-  /// Moves the last element to the free place. Returns the removed element, to be released with no lock held.
+  /// Removes an element, and moves the last one to its place. The caller releases the result with no lock held.
   package mutating func remove(_ element: Element) -> Element? {
     guard let place = place(of: element) else { return nil }
     let last = all.removeLast()

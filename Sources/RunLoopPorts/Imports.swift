@@ -5,8 +5,8 @@ import RunLoopKit
 struct Imports {
   private struct Entry {
     weak var port: RemotePort?
-    /// Retains the port even if no right refers to it. So this process need not release a right at the peer each time,
-    /// if one comes with each message.
+    /// Retains the port even if no right refers to it. Otherwise, if each message brings a right to the port, this
+    /// process would release a right at the peer after each message.
     var kept: RemotePort?
     let identity: ObjectIdentifier
   }
@@ -17,8 +17,8 @@ struct Imports {
 
   private var ports: [UInt64: Entry] = [:]
   private var answers: [UInt64: WeakAnswer] = [:]
-  /// Whether ports are kept. False on the side that has opened the connection, because it closes the connection when it
-  /// has no right any more.
+  /// Whether entries get a `kept` port. False on the side that has opened the connection, because that side closes the
+  /// connection when it has no right left.
   var keeps: Bool
   private var sweepAt = Imports.fewest
   private static let fewest = 64
@@ -65,8 +65,8 @@ struct Imports {
   /// Removes an answer that is not awaited any more.
   mutating func removeEndedAnswer(_ number: UInt64) -> RemoteReply? { answers.removeValue(forKey: number)?.answer }
 
-  /// Removes the ports that only the table references, if there are many, so that one frame can release them at the
-  /// peer.
+  /// Removes the ports that only the table references, so that one frame can release them at the peer. Does nothing if
+  /// the table is small, unless `isUrgent`.
   mutating func sweep(isUrgent: Bool = false) -> [RemotePort] {
     guard keeps, isUrgent || ports.count > sweepAt else { return [] }
     var gone: [RemotePort] = []
@@ -79,7 +79,7 @@ struct Imports {
     return gone
   }
 
-  /// Keeps no ports from now on. Returns those that were kept, which the caller releases with no lock held.
+  /// Makes the table keep no ports. Returns those that it has kept; the caller releases them with no lock held.
   mutating func keepNone() -> [RemotePort] {
     keeps = false
     var released: [RemotePort] = []

@@ -20,7 +20,7 @@ enum Introduction {
     }
     try RunLoopError.checkCore(status)
     if refusal < 0 { Unshared.close(ends.1) }
-    // The owner has its copy by now, or is gone: then the receiver finds the other end closed.
+    // At the end of this function the owner has its copy. If the owner is gone, the receiver finds its end closed.
     defer { Unshared.close(ends.0) }
     try RunLoopError.checkCore(refusal)
     do throws(RunLoopError) {
@@ -30,7 +30,7 @@ enum Introduction {
         try answer.channel.introduce(ends.0, to: answer.number, movesAnswer: true, timeout)
       }
     } catch {
-      // An invalid right is sent as such: the receiver finds the other end closed.
+      // The caller also sends an invalid right: the receiver finds the other end closed.
       if error != .portInvalid {
         Unshared.close(ends.1)
         throw error
@@ -53,8 +53,8 @@ extension Channel {
     while true {
       let status = sending.withLock {
         guard sendUnsentFrames() else { return -EAGAIN }
-        // Once the peer has the introduction it may end this connection. A right to answer that has moved must not end
-        // with it, so it is removed under the same lock.
+        // Once the peer has the introduction, it may end this connection. This must not end a right to answer that has
+        // moved, so one section under `importing` both sends the introduction and removes the right.
         return movesAnswer ? importing.withLock { transmit(&header, end, moving: number) } : transmit(&header, end)
       }
       if status == 0 { return }
@@ -107,8 +107,8 @@ extension Channel {
         descriptor, terms: terms, isInitiator: false, isIntroduced: true, peer: nil, account: account, slot: slot)
     else { return }
     channel.export(first: target)
-    // After the one message for a right to answer, no port would read the connection, so it gets this connection's
-    // origin.
+    // A right to answer takes one message. After that no port would read the new connection, so this connection's
+    // origin reads it.
     let origin: Mailbox? = if case .port(let mailbox, _) = target { mailbox } else { sending.withLock { self.origin } }
     channel.settle(at: origin)
     channel.sendControl(.drop([(number: Channel.ownMark, count: UInt32(1))], isQuiet: false))
@@ -140,12 +140,13 @@ extension Channel {
     if let origin = other.sending.withLock({ other.origin }) { settle(at: origin) } else { watch() }
   }
 
-  /// A number of no port. This process sends it as a dropped right on each connection that it gets by an introduction
-  /// to one of its ports. If it arrives on such a connection, a malicious peer has sent both ends to this process,
-  /// which would never notice the connection's end. Any other peer has no right with that number and ignores the frame.
+  /// A number that no port has. This process sends it as a dropped right on each connection that it gets by an
+  /// introduction to one of its ports. If it arrives on such a connection, a malicious peer has sent both ends to this
+  /// process, which would never notice the connection's end. Any other peer has no right with that number and ignores
+  /// the frame.
   static let ownMark = UInt64.random(in: 1 << 63..<Exports.nobody)
 
-  /// True for a socket of the right kind. From now on it delivers the sender's credentials with each packet.
+  /// True for a socket of the right kind. The call makes the socket deliver the sender's credentials with each packet.
   static func isFit(_ descriptor: Int32) -> Bool {
     rlc_message_socket_is_one(descriptor) && rlc_message_socket_pass_credentials(descriptor) >= 0
   }

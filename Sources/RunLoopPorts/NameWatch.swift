@@ -10,14 +10,14 @@ extension RunLoop.Port {
   /// - Thread: Any. - Complexity: Three system calls.
   public var ownsName: Bool { !isForked && terms?.claim?.isOwned ?? false }
 
-  /// Calls `body` once when the port has lost its name: at once, on the calling thread, if it has already.
+  /// Calls `body` once when the port has lost its name. If it already has, this function calls `body` itself.
   ///
   /// The port notices each change that makes `ownsName` false [RLK-WIRE-30], with two exceptions: renames of a folder
-  /// that this process may not read, and mounts if there is no /proc. It notices these only with the next other change.
+  /// that this process may not read, and mounts if there is no /proc. It notices these when another change follows.
   ///
   /// To get the name back, invalidate this port and create another one with the name; `body` may do that.
-  /// - Parameter body: Called on the thread of a loop that runs a mode with the port in it, with no lock held; kept
-  ///   until then, or until the port is gone.
+  /// - Parameter body: Called on the thread of a loop that runs a mode with the port in it, with no lock held. The port
+  ///   keeps the closure until that call, or until its own end.
   /// - Throws: A `RunLoopError`: `.noSuchPort` for a port without a name; `.invalidItem`; `.forked`; `.system`:
   ///   `EMFILE`, also if the user's inotify instances are used up (each call takes one), `ENOSPC`, `ENOMEM`...
   /// - Thread: Any. - Complexity: Some twenty system calls, and two descriptors.
@@ -71,7 +71,7 @@ private final class NameLoss: Sendable {
     return watch.followPorts()
   }
 
-  /// Calls the body if the name is lost and no call has reported that. Returns true if it has called.
+  /// Calls the body if the name is lost, unless an earlier call has done so. Returns true if it has called the body.
   @discardableResult
   func find(in port: RunLoop.Port) -> Bool {
     guard !claim.isOwned, !isReported.exchange(true, ordering: .acquiringAndReleasing) else { return false }
@@ -92,7 +92,7 @@ private final class NameWatch: RunLoop.PeerWatch, EventService, @unchecked Senda
   let loss: NameLoss
   private let mailbox: Mailbox
 
-  /// - Parameter descriptor: Owned by the watch from now on, even if this throws.
+  /// - Parameter descriptor: The watch owns it, even if this initializer throws.
   init(
     _ descriptor: Int32, _ interest: UInt32, _ loss: NameLoss, of mailbox: Mailbox
   ) throws(RunLoopError) {

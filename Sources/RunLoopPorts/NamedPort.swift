@@ -17,13 +17,14 @@ extension RunLoop.Port {
   /// and the peer waits when the kernel's buffer is full [RLK-WIRE-7].
   /// - Parameters:
   ///   - name: 1 to 64 of A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock".
-  ///   - queueLimit: As for every port.
+  ///   - queueLimit: How many messages may wait, at least 1; a sender of more waits.
   ///   - policy: Who may connect.
   ///   - maximumPayload: The most bytes of one message; the port refuses a peer that sends more.
   ///   - onRefusal: Called for each connection that the port refuses, or ends because the peer violated the protocol.
   ///     Also called for each message and introduction over a limit of the policy. Called on the thread that refuses,
   ///     with no lock held.
-  ///   - receive: As for every port.
+  ///   - receive: Called for each message, on the thread of the loop that runs, with no lock held; kept while the port
+  ///     is valid.
   /// - Throws: A `RunLoopError`: `.badName`; `.nameTaken`; `.system`: `EPERM` for a folder that belongs to another user
   ///   or is open to others (the description says which, and what to do) [RLK-WIRE-15, RLK-WIRE-27], `EMFILE`,
   ///   `ENFILE`, `ENOSPC`...
@@ -76,7 +77,7 @@ extension RunLoop.Port {
   /// Returns the right to send to a named port of any process of this user, including this one.
   ///
   /// - Parameters:
-  ///   - name: As the port was registered.
+  ///   - name: The name under which the port is registered.
   ///   - policy: Which owner of the name the caller accepts.
   ///   - maximumPayload: The most bytes of one message that may come back on the connection.
   /// - Throws: A `RunLoopError`: `.badName`; `.noSuchPort` if no process owns the name; `.refused` if the policy does

@@ -2,8 +2,8 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-/// A message in the form in which it is sent. It is built before the lock is taken, except for the numbers of its
-/// rights.
+/// A message in the form in which a connection sends it. Only the numbers of its rights are filled in under the
+/// connection's lock `sending`; the rest is built before, with no lock held.
 struct OutgoingMessage: ~Copyable {
   private let channel: Channel
   let parcel: Parcel
@@ -22,7 +22,7 @@ struct OutgoingMessage: ~Copyable {
   /// The connection of each asker had room for an introduction. An asker is a process whose request a right answers.
   private var haveAskersRoom = false
 
-  /// A right in the message, in the order of the frame's table.
+  /// A right in the message. `rights` has the order of the frame's table.
   private struct Right {
     let destination: any Destination
     let isReply: Bool
@@ -169,8 +169,8 @@ struct OutgoingMessage: ~Copyable {
     rights.firstIndex { if case .socket(-1, let answer) = $0.way { (answer != nil) == isAsker } else { false } }
   }
 
-  /// If several askers are left, the connection of one without room: introducing another asker first would move its
-  /// right in vain if this one's introduction fails.
+  /// The connection of an asker that has no room; nil if each has room, or only one asker is left. Introducing the
+  /// others first would move their rights in vain if this asker's introduction then failed.
   private var fullAsker: Channel? {
     let askers: [Channel] = rights.compactMap {
       if case .socket(-1, let answer?) = $0.way { answer.channel } else { nil }
@@ -210,7 +210,7 @@ struct OutgoingMessage: ~Copyable {
   var deadExports: [Mailbox] {
     rights.compactMap { right in
       guard case .exported = right.way else { return nil }
-      // For a right to answer, the request may have given up before.
+      // The request of a right to answer may already have given up.
       let mailbox = right.destination.mailbox ?? (right.destination as? ReplyRight)?.pending.bell
       return mailbox?.isOpen == false ? mailbox : nil
     }

@@ -21,7 +21,7 @@ final class PacketBuffer {
 
   /// The thread's buffer; a temporary one on a thread without a loop. It is not in use while user code runs.
   static var ofThread: PacketBuffer {
-    // Only this function stores an object there.
+    // Only this function stores an object in `packetScratch`.
     unsafeDowncast(ThreadRecord.packetScratch { PacketBuffer() }, to: PacketBuffer.self)
   }
 

@@ -8,7 +8,7 @@ extension RunLoop {
   /// The processes of this process's own user are a peer each. All processes of another user are one peer. Numbers
   /// below 0 count as 0.
   public struct PeerLimits: Sendable, Hashable {
-    /// Open connections. One more is sent the reason and closed [RLK-PEER-20].
+    /// Open connections. The port closes one more, after it has sent the reason [RLK-PEER-20].
     public var connections: Int
     /// Connections that the peer has introduced, and whose other end has not sent anything yet. The peer introduces one
     /// when it passes a right to this process's port on to a third process, or sends this process a right to a third
@@ -16,8 +16,8 @@ extension RunLoop {
     /// [RLK-PEER-21].
     public var introductions: Int
     /// Rights to the peer's ports, and to answer it, that this process holds. The first 64 of each connection do not
-    /// count. The others are rounded up to a multiple of 64. The port refuses a message with one more: a request throws
-    /// `.noReply` then [RLK-PEER-22].
+    /// count. The others are rounded up to a multiple of 64. The port refuses a message with one more. If this message
+    /// is a request or an answer, that request throws `.noReply` [RLK-PEER-22].
     public var rights: Int
     /// Descriptors in messages that wait in queues. A message with one more is refused [RLK-PEER-23].
     public var undeliveredDescriptors: Int

@@ -4,12 +4,12 @@ internal import RunLoopLibc
 extension RunLoop {
   /// Which processes may connect and send. The kernel identifies them.
   ///
-  /// When a process connects, the port asks the policy before it reads the first byte. The kernel then names the
-  /// process's effective user [RLK-PEER-7, RLK-PEER-8]. With each packet the kernel names the sender and its real user.
+  /// When a process connects, the port asks the policy before it reads the first byte. At this time the kernel names
+  /// the process's effective user [RLK-PEER-7, RLK-PEER-8]. With each packet it names the sender and its real user.
   /// If that sender is not the one that the policy accepted last on this connection, the port asks the policy again
   /// before it opens the packet. If the policy refuses, the port ends the connection [RLK-PEER-27, RLK-PEER-28]. The
-  /// sender changes when a child inherits the connection over fork(2), or the process changes its user. So a
-  /// set-user-ID program needs a policy that allows both its users, or one user: setreuid(2).
+  /// sender changes when a child inherits the connection over fork(2), or the process changes its user. So either the
+  /// policy allows both users of a set-user-ID program, or the program makes them one by setreuid(2).
   public struct PeerPolicy: Sendable {
     private let judge: (@Sendable (Message.Sender) -> Bool)?
 
@@ -19,8 +19,8 @@ extension RunLoop {
     public var perPort = PeerLimits.defaultPerPort
 
     /// Creates a policy from a closure.
-    /// - Parameter isWelcome: Called with no lock held, on the thread of the loop that takes the connection or the
-    ///   packet, or that connects.
+    /// - Parameter isWelcome: Called with no lock held, on the thread whose loop takes the connection or the packet, or
+    ///   on the thread that connects.
     public init(_ isWelcome: @escaping @Sendable (Message.Sender) -> Bool) { judge = isWelcome }
 
     /// How many bytes of memory files, made for one connection, the peer may leave unread; by default 256 MiB. Beyond

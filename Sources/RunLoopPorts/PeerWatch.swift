@@ -8,7 +8,7 @@ extension RunLoop {
     /// Held while memberships change. Loops' locks are taken under it, and no user code runs under it.
     private let following = Lock()
 
-    /// The ports that it follows now.
+    /// The ports that the watch follows now.
     var servedPorts: [Mailbox] { [] }
 
     /// Moves the watch into the modes of its ports, and out of all others. Returns the error if a mode has refused it
@@ -18,7 +18,7 @@ extension RunLoop {
       guard !isForked else { return RunLoopError.forked }
       let (refusal, ioRefusal) = following.withLock {
         let wanted = servedPorts.flatMap { $0.places }
-        // Whether the I/O thread's loop serves the watch, `hasChangedPlaces` decides.
+        // `hasChangedPlaces` decides whether the I/O thread's loop serves the watch.
         let refusal = move(to: wanted, except: IOThread.currentLoop)
         return (refusal, hasChangedPlaces(isServed: !wanted.isEmpty))
       }
@@ -26,11 +26,11 @@ extension RunLoop {
       return refusal
     }
 
-    /// Called after its modes have changed, under `following`. Returns the error if the I/O thread should serve it and
-    /// has refused it.
+    /// Called after the watch's modes have changed, under `following`. Returns the error if the I/O thread should serve
+    /// the watch and has refused it.
     func hasChangedPlaces(isServed: Bool) -> (any Error)? { nil }
 
-    /// Called if the I/O thread has refused the watch: no loop would notice what tasks wait for. No lock is held.
+    /// Called if the I/O thread has refused the watch, so that no loop notices what tasks wait for. No lock is held.
     func isUnwatched(_ why: any Error) {}
 
     /// Called when a port has ended. No lock is held.

@@ -1,13 +1,13 @@
 import RunLoopKit
 
-/// The peer watches of one port; created with the first. The lock is a leaf.
+/// The peer watches of one port; created for the first of them. The lock is a leaf.
 final class PortConnections: PortTransport, @unchecked Sendable {
   private let lock = Lock()
   /// Guarded by `lock`.
   private var watches = IdentityTable<RunLoop.PeerWatch>()
 
-  /// The hooks retain this object. They have no weak reference to the mailbox, because that would make each of its
-  /// retains slower.
+  /// The hooks retain this object. They do not refer to the mailbox weakly, because an object with a weak reference is
+  /// slower to retain.
   func makeHooks() -> RunLoop.Source.Hooks {
     var hooks = RunLoop.Source.Hooks()
     let hasMoved: @Sendable (RunLoop, RunLoop.Mode) -> Void = { _, _ in self.hasMoved() }
@@ -52,7 +52,7 @@ extension Mailbox {
 
   /// Adds a watch. False if it is there already.
   func connect(_ watch: RunLoop.PeerWatch) -> Bool {
-    // Only this function creates one.
+    // Only this function creates a port's transport.
     (transport { PortConnections() } as! PortConnections).insert(watch)
   }
 

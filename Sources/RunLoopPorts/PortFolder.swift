@@ -27,7 +27,8 @@ enum PortFolder {
     }
   }
 
-  /// - Parameter call: The call that has failed; nil if none has, but the folder is not this user's alone.
+  /// - Parameter call: The call that has failed; nil if none has, but the path is too long or the folder is not this
+  ///   user's alone.
   private static func words(_ call: String?, _ error: Int32) -> String {
     let (user, path) = (geteuid(), path)
     let folder = "the folder of port names \(path)"

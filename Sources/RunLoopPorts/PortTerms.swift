@@ -13,7 +13,7 @@ final class PortTerms: CustomStringConvertible, @unchecked Sendable {
   private let refusedMessages = Atomic<Int>(0)
   private let refusedIntroductions = Atomic<Int>(0)
 
-  /// What is refused. Only refusing a connection ends it.
+  /// What is refused. The connection of a refused message or introduction continues.
   enum Refused {
     case connection, message, introduction
   }

@@ -6,7 +6,7 @@ extension RunLoop {
   public struct Refusal: Sendable, Hashable, CustomStringConvertible {
     /// The process that was refused; nil if the kernel does not know it.
     public let peer: Message.Sender?
-    /// The reason in words. The peer is sent the same text.
+    /// The reason in words. A port that refuses or ends a connection also sends this text to the peer.
     public let reason: String
 
     /// The peer and the reason.

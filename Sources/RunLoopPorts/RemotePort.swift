@@ -8,7 +8,7 @@ final class RemotePort: Destination, @unchecked Sendable {
   let invalidation = Invalidation()
   /// How often the peer has sent the right. Guarded by the channel's `importing`.
   var count: UInt32
-  /// The deinit does not notify the peer.
+  /// True if the deinit must not notify the peer.
   private let isForgotten = Atomic<Bool>(false)
 
   init(_ channel: Channel, number: UInt64, count: UInt32) {

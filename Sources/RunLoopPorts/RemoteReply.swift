@@ -6,7 +6,7 @@ final class RemoteReply: Destination, @unchecked Sendable {
   /// The right's connection, and its number there. Only the thread that has called `use` changes it, under the lock;
   /// that thread reads it without the lock.
   private var place: (channel: Channel, number: UInt64)
-  /// The program observes the right's end, so the connection must be read. Guarded by `lock`.
+  /// True if the program observes the right's end, so that a loop must read the connection. Guarded by `lock`.
   private var isObserved = false
   /// Guards changes of `place`, and its reads by threads that have not called `use`.
   private let lock = Lock()

@@ -27,7 +27,7 @@ final class SendLine: @unchecked Sendable {
   /// Guarded by `lock`, like all below.
   private var places = Row<WaitingMessage>()
   private var aside: [Aside] = []
-  /// A thread sends the messages in line. No other thread touches the first message meanwhile.
+  /// True while a thread sends the messages in line. No other thread touches the first message meanwhile.
   private var isDriven = false
   /// Room was reported while a thread drove the line.
   private var mayHaveRoom = false

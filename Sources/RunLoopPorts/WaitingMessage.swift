@@ -12,7 +12,7 @@ final class WaitingMessage: @unchecked Sendable {
   let whenOver: SendEnd
   /// Guarded by the line's lock.
   var isCalledOff = false
-  // Used only by the thread that drives the line, or has taken the message out of it:
+  // Used only by the thread that drives the line, or that has taken the message out of the line:
   /// Nil once the frame was built.
   private var message: RunLoop.Message?
   private var frame: OutgoingMessage?
