@@ -32,9 +32,9 @@
     ///
     /// - Parameters:
     ///   - name: For debuggers and /proc, cut to 15 bytes there.
-    ///   - stackSize: In bytes; nil: the system's default.
-    ///   - setUp: Called once on the thread with its loop, before the thread accepts work: to add items. `run()` throws
-    ///     what it throws.
+    ///   - stackSize: In bytes; nil for the system's default.
+    ///   - setUp: Adds the items of the thread's loop. Called once on the thread, before the thread accepts work. If it
+    ///     throws, `run()` throws its error.
     public init(
       name: String, stackSize: Int? = nil, setUp: @escaping @Sendable (RunLoop) throws -> Void = { _ in }
     ) {
@@ -48,7 +48,7 @@
     ///   descriptor.
     /// - Blocks: No thread: it suspends the task. It does not return while a callout runs.
     public func run() async throws {
-      // The start cannot be cancelled, and before it there is no thread to stop: all causes of an end wait for it.
+      // The start cannot be cancelled. Before it there is no thread to stop, so each cause of an end comes after it.
       try await thread.start()
       // A separate task, which is not cancelled with this one: the service must not end before its thread.
       let end = Task { [thread] in try await thread.join() }
@@ -84,7 +84,7 @@
   /// Unavailable without the trait `Service` of the package.
   @available(*, unavailable, message: "RunLoopService needs the trait Service: .package(…, traits: [\"Service\"])")
   public struct RunLoopService {
-    /// Unavailable like the type: without it the compiler would only report that there is no initializer.
+    /// Unavailable like the type. Without this initializer the compiler would only report that there is none.
     @available(*, unavailable, message: "RunLoopService needs the trait Service: .package(…, traits: [\"Service\"])")
     public init(
       name: String, stackSize: Int? = nil, setUp: @escaping @Sendable (RunLoop) throws -> Void = { _ in }

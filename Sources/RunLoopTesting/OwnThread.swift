@@ -55,7 +55,8 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
     return try answer.result.take()!.get()
   }
 
-  /// Ends the thread when it has run the work that was added before; it then retains nothing. Does not wait for that.
+  /// Ends the thread when it has run the work that was added before. The ended thread retains nothing. The call does
+  /// not wait.
   func end() {
     lock.withLock { isOver = true }
     pthread_cond_signal(condition)

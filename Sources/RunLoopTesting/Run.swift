@@ -12,17 +12,17 @@ extension VirtualTime {
   /// `#expect` in it belongs to the calling test.
   ///
   /// - Parameters:
-  ///   - start: The monotonic clock's first value. The boot-time clock shows the same until `suspend`, the wall clock a
-  ///     fixed day.
+  ///   - start: The monotonic clock's first value. The boot-time clock equals it until `suspend` is called. The wall
+  ///     clock begins on a fixed day.
   ///   - tick: How far each reading moves the clock. Zero makes every date exact. A microsecond or less imitates a real
   ///     clock, which hardly ever shows the same time twice: what was due "now" a moment ago is in the past.
   ///   - seed: Chooses among the threads that could continue, and among jobs of one priority on a loop's executor
   ///     [RLK-KERNEL-8]. With a seed, tasks and actors that prefer no executor, and that participants start or resume,
-  ///     also run in this virtual time, all on one thread. Nil: the first in line continues, and such tasks run outside
-  ///     of the virtual time.
+  ///     also run in this virtual time, all on one thread. Without a seed the first in line continues, and such tasks
+  ///     run outside of the virtual time.
   ///   - whenIdle: What to do when all participants wait without a deadline.
   ///   - whenStuck: What to do when no participant makes progress for some real time.
-  ///   - body: Synchronous: a loop belongs to a thread.
+  ///   - body: Synchronous, because a loop belongs to a thread.
   /// - Returns: What the body returns.
   /// - Throws: What the body throws; else `ThreadsLeft`; `RunLoopError.system` if the system cannot make a thread.
   /// - Thread: Any. - Blocks: No; it suspends the task.

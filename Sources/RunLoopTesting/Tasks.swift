@@ -19,7 +19,7 @@ final class TaskThread: Sendable {
     turns.setPool(thread.loop?.executor)
   }
 
-  /// From now on the runtime's default executor runs new jobs.
+  /// After this call the runtime's default executor runs new jobs.
   func stop() {
     turns.setPool(nil)
     thread.stop(.now)

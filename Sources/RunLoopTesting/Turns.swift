@@ -6,8 +6,8 @@ internal import Synchronization
 /// The turns of the participants, and the clock.
 ///
 /// At most one participant runs (`holder`). When it blocks it passes the turn on (`driveLocked`): to the next runnable
-/// participant, else to a blocked one whose epoll descriptor has become readable. If there is neither, it moves the
-/// clock to the next deadline.
+/// participant, else to a blocked one whose descriptor has become ready. If there is neither, it moves the clock to the
+/// next deadline.
 final class Turns: @unchecked Sendable {
   /// Guards everything below except `clock`. No other lock is taken while it is held, and no user code is called.
   let lock = TurnLock()
@@ -16,7 +16,7 @@ final class Turns: @unchecked Sendable {
   private let tick: UInt64
   private let idlePolicy: VirtualTime.IdlePolicy
   private let patience: Patience
-  /// The generator of the choices; nil: the participant that has been runnable for longest is next.
+  /// The generator of the choices. If it is nil, the participant that has been runnable for longest is next.
   private var choices: SplitMix?
   /// Runs the jobs that would go to the default executor.
   private var pool: RunLoop.Executor?
@@ -96,7 +96,7 @@ final class Turns: @unchecked Sendable {
     pthread_getspecific(key).map { Unmanaged<Participant>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Makes the calling thread a participant, unless it is one. If the thread has a loop, that must be of these turns.
+  /// Makes the calling thread a participant, unless it is one. A loop of the thread must have been made in these turns.
   func enterCurrentThread() -> Participant {
     if let participant = current { return participant }
     refuseOthers()
@@ -270,8 +270,8 @@ final class Turns: @unchecked Sendable {
   /// Chooses an index. The caller holds the lock.
   func chooseLocked(among count: Int) -> Int { choices?.below(count) ?? 0 }
 
-  /// Sets the executor that runs the jobs of participants for the default executor; nil: the default executor runs
-  /// them.
+  /// Sets the executor that runs the participants' jobs in place of the default executor. With nil the default executor
+  /// runs them.
   func setPool(_ executor: RunLoop.Executor?) {
     let old = lock.withLock {
       defer { pool = executor }
@@ -310,7 +310,7 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// Polls the epoll descriptors of the waiters, and makes those runnable whose descriptor is readable: their wait
+  /// Polls the descriptors of the blocked participants, and makes those runnable whose descriptor is ready: their wait
   /// would find an event.
   private func wakeReadyWaiters() -> Bool {
     let waiters = blocked.filter { $0.wait!.descriptor >= 0 }

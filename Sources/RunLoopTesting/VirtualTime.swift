@@ -52,14 +52,14 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
     case report(@Sendable () -> Void)
   }
 
-  /// What the virtual time does when a participant waits and none has made progress for some real time. Then one
-  /// computes for long, or waits in a way that virtual time does not know of, or all wait for an event that never
+  /// What the virtual time does when a participant waits and none has made progress for some real time. Either one
+  /// computes for long, or one waits in a way that virtual time does not know of, or all wait for an event that never
   /// comes.
   public enum StuckPolicy: Sendable {
     /// Writes to standard error which thread holds the turn and what each thread waits for, once for each such moment.
     /// Then continues to wait.
     case report(after: Duration)
-    /// Writes the same text, and ends the process with abort(3).
+    /// Writes the text of `report`, and ends the process with abort(3).
     case abort(after: Duration)
   }
 
@@ -68,8 +68,8 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
   /// The default start of the monotonic clock: a million seconds.
   public static let defaultStart = RunLoop.Instant(nanoseconds: 1_000_000_000_000_000)
 
-  /// The seed of the choices between participants that could continue; nil: the one that has been runnable for longest
-  /// continues.
+  /// The seed of the choices between participants that could continue. If it is nil, the one that has been runnable for
+  /// longest continues.
   public let seed: UInt64?
 
   init(
@@ -87,8 +87,8 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
   /// It is meant for the main thread of a program: `RunLoop.main` has the clock of the main thread [RLK-KERNEL-6].
   ///
   /// - Parameters:
-  ///   - start: The monotonic clock's first value. The boot-time clock shows the same until `suspend`, the wall clock a
-  ///     fixed day.
+  ///   - start: The monotonic clock's first value. The boot-time clock equals it until `suspend` is called. The wall
+  ///     clock begins on a fixed day.
   ///   - tick: How far each reading moves the clock. Zero makes every date exact. A microsecond or less imitates a real
   ///     clock, which hardly ever shows the same time twice: what was due "now" a moment ago is in the past.
   ///   - whenIdle: What to do when all participants wait without a deadline.
@@ -124,7 +124,7 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
 
   /// Ends the calling thread's part and passes the turn on; does nothing if it takes no part.
   ///
-  /// From then on the thread uses the system's clock. But if it has made a loop, it keeps the virtual clock, and its
+  /// After this call the thread uses the system's clock. But if it has made a loop, it keeps the virtual clock, and its
   /// next wait in RunLoopKit makes it a participant again.
   ///
   /// - Thread: Any. - Blocks: No.
@@ -156,7 +156,7 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
   /// Simulates that the machine is suspended for `duration`, and wakes: the continuous clock and the wall clock
   /// advance, the monotonic clock does not.
   ///
-  /// Timers whose dates these clocks have passed expire. Zero or less: the machine wakes at once.
+  /// Timers whose dates these clocks have passed expire. With zero or less the machine wakes at once.
   ///
   /// - Thread: Any participant. - Blocks: No.
   public func suspend(for duration: Duration) {
@@ -167,8 +167,8 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Sets the wall clock, forward or back, as a person or NTP does. Its timers are checked again; timers of other
-  /// clocks are not affected.
+  /// Sets the wall clock, forward or back, as a person or NTP does. Loops then check the wall clock's timers again.
+  /// Timers of other clocks are not affected.
   ///
   /// - Thread: Any participant. - Blocks: No.
   public func setWallClock(to time: RunLoop.WallInstant) {

@@ -1,8 +1,8 @@
 import CRunLoopCore
 internal import RunLoopLibc
 
-/// The timer descriptors, which are eventfds: the clock writes to one when it passes its deadline. Also the offsets of
-/// the other clocks from the monotonic one. Guarded by `Turns.lock`.
+/// The timer descriptors, which are eventfds: when the clock passes a timer's deadline, `fire` writes to its eventfd.
+/// Also the offsets of the other clocks from the monotonic one. Guarded by `Turns.lock`.
 struct VirtualTimers {
   struct Armed {
     let fd: Int32
@@ -18,7 +18,7 @@ struct VirtualTimers {
     let sequence: UInt64
   }
 
-  private var armed: [Entry] = []  // few: some per loop that is running
+  private var armed: [Entry] = []  // a few for each running loop
   private var clocks: [Int32: rlc_clock] = [:]
   private var sequence: UInt64 = 0
   /// How far the boot-time clock is ahead of the monotonic clock: the suspended time.
