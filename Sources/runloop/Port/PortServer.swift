@@ -5,9 +5,9 @@ import Synchronization
 
 /// `runloop port serve`
 enum PortServer {
-  /// Serves until it has answered `count` messages, or a signal ends it.
+  /// Serves until it has answered `count` messages, a signal ends it, or it cannot print.
   static func run(_ name: String, count: Int?) throws {
-    // Before any thread exists.
+    // No other thread exists yet: later ones inherit the blocked signals.
     try RunLoop.Signal.block(.interrupt, .terminate)
     let loop = RunLoop.current
     let served = Atomic<Int>(0)

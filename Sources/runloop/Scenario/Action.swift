@@ -1,10 +1,11 @@
-/// One action and where it stands.
+/// One action, and its line in the file.
 struct Statement: Sendable {
   let line: Int
   let action: Action
 }
 
-/// Section 6 of docs/scenario-language.md. Items by index, threads by name, times in milliseconds.
+/// The actions of section 6 of docs/scenario-language.md. They refer to items by index and to threads by name; times
+/// are in milliseconds.
 enum Action: Sendable {
   case add(item: Int, ModeName, LoopName)
   case remove(item: Int, ModeName, LoopName)
@@ -34,7 +35,7 @@ enum Action: Sendable {
   case query(Query)
 }
 
-/// `loop=`, or the executing thread's loop.
+/// The loop that `loop=` names; without it, the executing thread's.
 enum LoopName: Sendable {
   case own
   case main

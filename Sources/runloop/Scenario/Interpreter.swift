@@ -124,7 +124,7 @@ final class Interpreter: Sendable {
     if !isTaken { fail(thread?.line ?? 0, "the trace has more than \(Limits.traceLines) lines") }
   }
 
-  /// Returns ` at=N` for the time since zero.
+  /// Returns ` at=N`, the time since the scenario's start.
   func stamp() -> String {
     " at=\(time.bucket(zero.withLock { $0 }.duration(to: .now)))"
   }

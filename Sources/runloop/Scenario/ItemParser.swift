@@ -84,7 +84,7 @@ enum ItemParser {
     return true
   }
 
-  /// Parses a whole number, which may also be written as a decimal number.
+  /// Parses a whole number, which may have a fraction of zero, such as 2.0.
   private static func integer(_ text: String, line: Int) throws(ScenarioError) -> Int {
     if let integer = Int(text) ?? Double(text).flatMap({ Int(exactly: $0) }) { return integer }
     throw ScenarioError(line, "order: '\(text)' is no whole number from \(Int.min) to \(Int.max)")

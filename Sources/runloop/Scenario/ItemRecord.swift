@@ -10,7 +10,7 @@ final class ItemRecord: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    /// The interpreter's only reference.
+    /// The interpreter's only reference to the item.
     var item: RunLoop.Item?
     var ports = Ports(reading: -1, writing: -1)
     /// Retained by the item.

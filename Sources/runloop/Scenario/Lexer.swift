@@ -1,4 +1,4 @@
-/// Section 1 of docs/scenario-language.md, on bytes: comments, words, actions.
+/// Removes comments and finds words, as section 1 of docs/scenario-language.md describes them.
 enum Lexer {
   private static let hash = UInt8(ascii: "#"), blank = UInt8(ascii: " "), tab = UInt8(ascii: "\t")
 

@@ -1,8 +1,8 @@
-/// The limits of the numbers in a scenario. A number beyond them is an error of its line, not a trap or an endless
-/// wait.
+/// The limits of the numbers in a scenario. The parser reports a number beyond them as an error of its line, before it
+/// could cause a trap or an endless wait.
 enum Limits {
-  /// The longest time that the scenario itself waits, in milliseconds: some thirty years. Even scaled and added up,
-  /// such times stay far below what a clock can show.
+  /// The longest time that the scenario itself waits, in milliseconds: some thirty years. If such a time, scaled, leads
+  /// beyond what a clock can show, the deadline saturates.
   static let time = 1e12
   /// For a time that the tool passes to the library, which accepts any.
   static let times = -Double.infinity...Double.infinity
@@ -15,7 +15,7 @@ enum Limits {
   static let nesting = 200
   static let traceLines = 1_000_000
 
-  /// Parses a number of a range; throws the error of the line if it is not one.
+  /// Parses a number; throws an error of the line if the text is no number in the range.
   static func number(
     _ text: some StringProtocol, in range: ClosedRange<Double> = times, _ line: Int, _ what: String
   ) throws(ScenarioError) -> Double {

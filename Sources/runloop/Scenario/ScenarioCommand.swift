@@ -50,7 +50,7 @@ enum ScenarioCommand {
     _exit(Output.status(0))
   }
 
-  /// Returns the factor of `RLSCALE`; nil, with a message, if that is not a valid one.
+  /// Returns the factor in `RLSCALE`. Prints a message and returns nil if the factor is not valid.
   private static func scale() -> Double? {
     guard let value = getenv("RLSCALE"), value.pointee != 0 else { return 1 }
     let text = String(cString: value)

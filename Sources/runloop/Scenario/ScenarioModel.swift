@@ -12,7 +12,7 @@ struct Scenario: Sendable {
   struct Settings: Sendable {
     var tracesObservers = true
     var collapsesIdleWakes = false
-    /// Milliseconds.
+    /// In milliseconds, like `watchdog`.
     var quantum = 50.0
     var watchdog = 5000.0
     /// The product of the `slow` factors.
@@ -40,7 +40,7 @@ struct Scenario: Sendable {
   }
 }
 
-/// The declaration of an item, by a line of section 3 of docs/scenario-language.md.
+/// The declaration of an item: one line, which section 3 of docs/scenario-language.md describes.
 struct ItemDeclaration: Sendable {
   enum Kind: String, Sendable, CaseIterable {
     case observer, source0, source1, timer, block
@@ -83,7 +83,7 @@ struct ItemDeclaration: Sendable {
 struct ModeName: Sendable {
   let written: String
 
-  /// In C a `-copy` name stands for a string that equals the constant; in Swift it is the constant.
+  /// In C a `-copy` name stands for another string that equals the constant. In Swift equal names are one mode.
   var mode: RunLoop.Mode {
     switch written {
     case "default": .default

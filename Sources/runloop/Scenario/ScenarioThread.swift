@@ -27,7 +27,7 @@ final class ScenarioThread: Sendable {
   private struct State {
     var hasStarted = false
     var loop: RunLoop?
-    /// Kept beyond the thread's end, because its loop still calls `cancel` of its sources then.
+    /// Kept until `join`: when the loop ends, it calls the `cancel` hooks of its sources, and the trace names the loop.
     var loopIdentity: ObjectIdentifier?
     var worker: WorkerThread?
   }

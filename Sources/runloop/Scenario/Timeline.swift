@@ -11,8 +11,8 @@ final class Timeline: Sendable {
 
   /// Call it on the main thread before any loop exists.
   init(isVirtual: Bool, scale: Double, quantum: Double) {
-    // The virtual time reports a thread that computes for this long. Like the backstop's, the time is longer on slow
-    // machines.
+    // The virtual time reports a thread that computes for this long. Like the backstop's time, this one grows with the
+    // scale, which is larger on slow machines.
     let patience = Duration.seconds(10 * max(1, scale))
     virtual = isVirtual ? VirtualTime.install(tick: .nanoseconds(100), whenStuck: .report(after: patience)) : nil
     self.scale = scale
@@ -92,7 +92,7 @@ final class Timeline: Sendable {
     return RunLoop.Instant(nanoseconds: UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec))
   }
 
-  /// With virtual time: calls `body` after the watchdog's time by the system's clock, at least ten seconds (scaled). A
+  /// With virtual time, calls `body` after the watchdog's time (at least ten seconds, scaled) on the system's clock. A
   /// virtual clock stands still while a thread computes, so a virtual watchdog cannot find a thread that computes for
   /// ever.
   func startBackstop(_ milliseconds: Double, _ body: @escaping @Sendable () -> Void) {

@@ -35,7 +35,7 @@ final class Trace: Sendable {
     }
   }
 
-  /// Later lines are not traced.
+  /// Makes `append` ignore later lines.
   func close() {
     state.withLock { $0.isClosed = true }
   }
