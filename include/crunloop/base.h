@@ -7,7 +7,7 @@
  *     written if the function fails.
  *   - Times are absolute, in nanoseconds. Sums saturate at RLC_TIME_FOREVER, which means never.
  *   - Thread: each declaration names who may call it. The core does not check the calling thread.
- *       [loop]             only the thread that owns the object. For a callout: it is called there.
+ *       [loop]             only the thread that owns the object. A callout with this tag is called on that thread.
  *       [any]              any thread, without a lock.
  *       [any, signal-safe] any thread, without a lock, and signal handlers.
  *   - NULL for an object, a node or an output is the caller's mistake and crashes, unless a declaration allows it. In a

@@ -13,7 +13,7 @@ RLC_BEGIN_DECLS
  * Moves a descriptor that was just made away from the numbers 0 to 2.
  *
  * A process that was started without standard descriptors gives these numbers to the next files that it opens. If it
- * then puts /dev/null there, as daemons do, it closes a descriptor of the library. So no descriptor that the library
+ * then puts /dev/null on them, as daemons do, it closes a descriptor of the library. So no descriptor that the library
  * makes or receives is below 3 [RLC-KERNEL-3]. A descriptor that the call moves is close-on-exec; it is the same open
  * file, with the same status flags. The low number is open for a moment, until this call closes it.
  *

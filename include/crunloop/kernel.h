@@ -32,10 +32,10 @@ typedef struct rlc_kernel {
     uint64_t (*now)(void *context, rlc_clock clock);
     /** epoll_create1(2): a descriptor, close-on-exec. */
     int (*epoll_create)(void *context);
-    /** epoll_ctl(2): 0. */
+    /** epoll_ctl(2). Returns 0. */
     int (*epoll_control)(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event);
     /**
-     * Waits for events until `deadline_ns` on the monotonic clock; 0: does not wait; RLC_TIME_FOREVER: no limit.
+     * Waits for events until `deadline_ns` on the monotonic clock; 0 for no wait, RLC_TIME_FOREVER for no limit.
      * Returns the number of events. Returns 0 at the deadline, never before it [RLC-TIME-4]; the default table may also
      * return 0 after INT_MAX milliseconds.
      */
@@ -100,7 +100,7 @@ RLC_API const rlc_kernel *rlc_kernel_default(void);
  * others are NULL, `size` ends before them, and the library never calls them, whatever the embedder writes there
  * [RLC-KERNEL-2].
  *
- * @return The copy, with the size that the caller's headers give it.
+ * @return The copy. Its `size` is that of the caller's headers or that of the library, whichever is smaller.
  *
  * Thread: [any].
  */
@@ -127,7 +127,7 @@ RLC_API const char *rlc_failed_call(void);
 
 /**
  * For rlc_fork_generation: points to the process's number, which is 0 before its first use in the process. The core
- * owns both, and only it writes them.
+ * owns the pointer and the number, and only the core writes them.
  *
  * Thread: [any, signal-safe], by an atomic load.
  */
@@ -146,8 +146,8 @@ RLC_API uint32_t rlc_fork_count(void);
  * Returns a number of this process that none of its ancestors and descendants has [RLC-FORK-1]. An object stores it,
  * and so can detect later that it is used in a child of fork(2).
  *
- * fork(2) resets the number, because it is on a page that the kernel wipes in the child (MADV_WIPEONFORK). A handler of
- * pthread_atfork(3) does the same for kernels and emulators that do not.
+ * fork(2) resets the number, because it is on a page that the kernel wipes in the child (MADV_WIPEONFORK). For kernels
+ * and emulators that do not wipe it, a handler of pthread_atfork(3) resets the number.
  *
  * @return The number; not 0.
  *

@@ -38,7 +38,7 @@ RLC_API int rlc_main_queue_fd(void);
  *
  * An edge that another epoll set has fetched from the handle before is stale afterwards.
  *
- * @param kernel NULL: rlc_kernel_default().
+ * @param kernel The kernel table; NULL for rlc_kernel_default().
  * @return True if libdispatch has signalled the handle since the last call [RLC-MAIN-1]; false without libdispatch.
  *
  * Thread: [loop], which is the main thread; not from a function that the queue runs.  Cost: one read(2).
@@ -50,8 +50,8 @@ RLC_API bool rlc_main_queue_take(const rlc_kernel *kernel);
  * handle again. Without libdispatch the call does nothing.
  *
  * Thread: [loop], which is the main thread; on another one libdispatch traps. Re-entry: the call runs functions of the
- * program; if one of these calls it again, that call does nothing.  See: _dispatch_main_queue_callback_4CF, which
- * CoreFoundation calls as well.
+ * program; if one of these calls rlc_main_queue_drain, the inner call does nothing.
+ * See: _dispatch_main_queue_callback_4CF, which CoreFoundation calls as well.
  */
 RLC_API void rlc_main_queue_drain(void);
 

@@ -12,7 +12,7 @@ typedef uint64_t rlc_signals;
 /** A signal that was read, with the data of its sender or of the kernel [RLC-SIGNAL-1]. */
 typedef struct rlc_signal_info {
     int32_t signal, code; /**< The signal, and why it was sent: si_code of sigaction(2). */
-    int32_t process_id;   /**< The sender, or the child of SIGCHLD; 0: the kernel. */
+    int32_t process_id;   /**< The sender, or the child of SIGCHLD; 0 if the kernel has sent the signal. */
     uint32_t user_id;
     int32_t status;   /**< SIGCHLD: the exit code, or the signal. */
     int32_t value;    /**< sigqueue(3), POSIX timers: the value as an integer. */
@@ -40,7 +40,8 @@ RLC_API int rlc_signal_fd_create(rlc_signals signals);
  *
  * @param fd       From rlc_signal_fd_create.
  * @param ret_info The signal.
- * @return 1; 0: none is pending for the process or the calling thread; -EBADF, -EINVAL (no such descriptor).
+ * @return 1 if it has read one; 0 if none is pending for the process or the calling thread; -EBADF, -EINVAL (no such
+ *         descriptor).
  *
  * Thread: [any].  Cost: one system call.
  */
@@ -98,7 +99,7 @@ typedef struct rlc_thread_mask {
  *
  * @param signals    The signals to search for.
  * @param ret_thread The first such thread. Not written if there is none.
- * @return True: there is one. False also if /proc cannot be read.
+ * @return True if there is one; false also if /proc cannot be read.
  *
  * Thread: [any].  Cost: three system calls for each thread, and a temporary allocation.
  */

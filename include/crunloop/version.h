@@ -23,7 +23,7 @@ RLC_BEGIN_DECLS
  * Returns the version of the library. RLC_VERSION is that of the headers with which the program was compiled; with the
  * shared library the two may differ [RLC-VERSION-1].
  *
- * @return As RLC_VERSION_NUMBER. Cannot fail.
+ * @return The version as RLC_VERSION_NUMBER computes it. Cannot fail.
  *
  * Thread: [any, signal-safe].
  */
