@@ -9,7 +9,7 @@
 
 RLC_BEGIN_DECLS
 
-/** False if the kernel has refused rlc_process_open before and the fallback has succeeded. Thread: [any]. */
+/** False once the kernel has refused rlc_process_open and the fallback has succeeded. Thread: [any]. */
 bool rlc_kit_has_process_descriptors(void);
 
 /**
@@ -33,7 +33,7 @@ void rlc_kit_does_without_process_descriptors(void);
 /**
  * Waits until a child has ended, without taking its exit status.
  *
- * @param process_fd From rlc_process_open; -1: the child is identified by process_id.
+ * @param process_fd From rlc_process_open; -1 if process_id identifies the child.
  * @param process_id The child's number.
  * @return 0; -ECHILD (no child of this process, or its exit status was taken already), -EBADF.
  *

@@ -7,7 +7,7 @@
  * is exported if the other end has been sent its number.
  *
  * rlc_frame_parse validates what a peer has sent. It allocates nothing, depends on its arguments only, and is safe for
- * any bytes [RLC-FRAME-1]. The rest of the program may rely on a frame that it has accepted.
+ * any bytes [RLC-FRAME-1]. The rest of the program may rely on a frame that rlc_frame_parse has accepted.
  */
 #ifndef CRUNLOOP_KIT_FRAME_H
 #define CRUNLOOP_KIT_FRAME_H
@@ -56,7 +56,7 @@ typedef struct rlc_frame_header {
     uint32_t id;    /**< MESSAGE: the message's id. GOODBYE: any number. Otherwise 0. */
     uint16_t entries;
     uint16_t descriptors; /**< The number of all descriptors that come with the packet. */
-    /** MESSAGE, INTRODUCE: the receiver's number of the port; 0: the port for which the connection was made. */
+    /** MESSAGE, INTRODUCE: the receiver's number of the port; 0 is the port for which the connection was made. */
     uint64_t destination;
     uint64_t payload; /**< Bytes, in the packet or in the memory file. */
 } rlc_frame_header;
@@ -71,7 +71,7 @@ typedef enum rlc_frame_entry_kind {
 /** The flags of an entry of the kind RLC_FRAME_RIGHT. */
 enum {
     RLC_FRAME_ONCE = 1,      /**< The first message that is sent by this right consumes it. */
-    RLC_FRAME_YOURS = 2,     /**< `value` is a number of a port of the receiver. Without it: of the sender. */
+    RLC_FRAME_YOURS = 2,     /**< `value` numbers a port of the receiver; without this flag, a port of the sender. */
     RLC_FRAME_AS_SOCKET = 4, /**< The right is the next descriptor: a new connection. Not with RLC_FRAME_YOURS. */
     RLC_FRAME_REPLY = 8,     /**< The right to answer this message. It is no component. At most one in a frame. */
 };
@@ -95,13 +95,13 @@ typedef enum rlc_frame_fault {
     RLC_FRAME_BAD_FLAGS,
     RLC_FRAME_BAD_COUNT,       /**< There are more entries than allowed, or none where there must be one. */
     RLC_FRAME_BAD_ENTRY,       /**< A field of the header or of an entry has a value that its kind does not allow. */
-    RLC_FRAME_BAD_LENGTH,      /**< The components' lengths do not add up to the payload, or it has a wrong length. */
+    RLC_FRAME_BAD_LENGTH,      /**< The components do not add up to the payload, or the kind allows no such payload. */
     RLC_FRAME_TOO_LARGE,       /**< The payload is larger than the receiver accepts. */
     RLC_FRAME_BAD_DESCRIPTORS, /**< The number of descriptors is not what the header and the entries say. */
     RLC_FRAME_FAULTS,          /**< The number of values above. */
 } rlc_frame_fault;
 
-/** A packet that rlc_frame_parse has accepted. Its pointers point into the packet and are valid while that is. */
+/** A packet that rlc_frame_parse has accepted. Its pointers point into the packet's bytes, and are valid with them. */
 typedef struct rlc_frame_view {
     rlc_frame_header header;
     const uint8_t *table; /**< The entries, not aligned: see rlc_frame_entry_at. */
@@ -111,7 +111,7 @@ typedef struct rlc_frame_view {
 /**
  * Validates a packet: size, counts, lengths, number of descriptors, and every field that must be 0 [RLC-FRAME-2,
  * RLC-FRAME-3]. It reads the packet's bytes only, neither its descriptors nor a memory file: rlc_memory_file_map checks
- * that.
+ * the file.
  *
  * @param packet      The bytes that were received. The caller keeps them while it uses the view.
  * @param size        The size of the packet in bytes.
@@ -139,8 +139,8 @@ rlc_frame_entry rlc_frame_entry_at(const rlc_frame_view *frame, size_t index);
 /**
  * Describes a fault, for the text of RLC_FRAME_GOODBYE or for a log.
  *
- * @param fault The fault; "unknown" for a value that is none.
- * @return A constant string, in English.
+ * @param fault The fault.
+ * @return A constant string, in English; "unknown" for a value that is no fault.
  *
  * Thread: [any].
  */

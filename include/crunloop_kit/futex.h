@@ -24,7 +24,8 @@ void rlc_futex_wait(const void *word, uint32_t expected);
  *
  * @param word        As in rlc_futex_wait.
  * @param expected    As in rlc_futex_wait.
- * @param deadline_ns Nanoseconds on CLOCK_MONOTONIC; a time that has passed does not wait; RLC_TIME_FOREVER: no limit.
+ * @param deadline_ns Nanoseconds on CLOCK_MONOTONIC. If the time has passed, the call does not wait; RLC_TIME_FOREVER
+ *                    is no limit.
  *
  * Thread: [any].  Blocks.  Cost: one system call.  Keeps errno.  See: futex(2), FUTEX_WAIT_BITSET_PRIVATE.
  */
@@ -34,7 +35,7 @@ void rlc_futex_wait_until(const void *word, uint32_t expected, uint64_t deadline
  * Wakes threads that sleep on a word.
  *
  * @param word  The address at which they wait. The call does not read it.
- * @param count How many to wake at most, at least 1; INT_MAX: all.
+ * @param count How many to wake at most, at least 1; INT_MAX for all.
  *
  * Thread: [any, signal-safe].  Cost: one system call.  Keeps errno.  See: futex(2), FUTEX_WAKE_PRIVATE.
  */

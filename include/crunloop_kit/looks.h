@@ -84,7 +84,7 @@ bool rlc_kit_has_fetched(const rlc_port_set *set, rlc_token token);
 bool rlc_kit_has_fetched_all(const rlc_port_set *set);
 
 /**
- * Sets whether only the callouts for a member's events read its descriptor. Then a fetched event that reports only
+ * Sets whether only the callouts for a member's events read its descriptor. If so, a fetched event that reports only
  * RLC_READABLE stays true until it is taken, and rlc_port_set_take does not poll the kernel again [RLC-OWN-1].
  *
  * It polls nevertheless if the member shares its number or was registered again since its last event, because the event
@@ -117,16 +117,16 @@ int rlc_kit_set_served_interest(rlc_port_set *set, rlc_token token, uint32_t int
  * inserted. Other code may have closed it, and then no event reports this.
  *
  * @param token The member's.
- * @return False if it does not; also if the member is muted, suspended, or has ended, or the token is stale.
+ * @return False if epoll does not; also if the member is muted, suspended, or has ended, or the token is stale.
  *
  * Thread: [locked].  Cost: one epoll_ctl(2). An edge-triggered member that is ready is reported once more.
  */
 bool rlc_kit_is_watched(rlc_port_set *set, rlc_token token);
 
 /**
- * Creates an empty heap, as rlc_timer_heap_create does, with the memory of a table.
+ * Creates an empty heap, as rlc_timer_heap_create does, whose memory a kernel table allocates.
  *
- * @param kernel   It must outlive the heap.
+ * @param kernel   The table, which must outlive the heap.
  * @param ret_heap The heap; the caller ends it by rlc_timer_heap_destroy.
  * @return 0; -ENOMEM.
  *
@@ -136,20 +136,20 @@ int rlc_kit_timer_heap_create(const rlc_kernel *kernel, rlc_timer_heap **ret_hea
 
 /**
  * Makes a timer port forget its timerfd: other code has closed it, and the number may belong to another file by now.
- * From then on rlc_timer_port_want and rlc_timer_port_disarm return -EBADF, and rlc_timer_port_destroy closes nothing.
+ * After that rlc_timer_port_want and rlc_timer_port_disarm return -EBADF, and rlc_timer_port_destroy closes nothing.
  * Thread: [locked].  Cost: some instructions, without a system call.
  */
 void rlc_kit_forget_timer_fd(rlc_timer_port *port);
 
 /** A descriptor of the loop that other code has closed or replaced by another file. */
 typedef enum rlc_lost {
-    RLC_LOST_EPOLL,  /**< The set's epoll instance: there is a new one, rlc_port_set_fd. */
-    RLC_LOST_WAKEUP, /**< The wakeup port's eventfd: there is a new one, rlc_wakeup_port_fd. */
-    RLC_LOST_OTHER,  /**< Another hint's: rlc_port_set_take reports it. */
+    RLC_LOST_EPOLL,  /**< The set's epoll instance. The set has made a new one: rlc_port_set_fd. */
+    RLC_LOST_WAKEUP, /**< The wakeup port's eventfd. The port has made a new one: rlc_wakeup_port_fd. */
+    RLC_LOST_OTHER,  /**< The descriptor of another hint: rlc_port_set_take reports it. */
 } rlc_lost;
 
 /**
- * Called by a set that watches the wakeup port, within the call that notices such a loss.
+ * Called by a set that watches the wakeup port, within the call that notices a loss.
  *
  * @param context The context that was given to rlc_kit_set_lost_fn.
  * @param lost    Which one.
@@ -173,8 +173,8 @@ void rlc_kit_set_lost_fn(rlc_wakeup_port *port, rlc_lost_fn lost_fn, void *conte
  * Makes a new epoll instance with all members if the set has lost its own. Call it after a wait that has failed with
  * -EBADF or -EINVAL. The set must watch a wakeup port: rlc_kit_watch_wakeup.
  *
- * @return True if it has made one. False: the instance is not lost, or the system has no descriptor or memory for a new
- *         one.
+ * @return True if it has made one; false if the instance is not lost, or if the system has no descriptor or memory for
+ *         a new one.
  *
  * Thread: [locked].  Cost: one system call; after a loss O(members).
  */
@@ -186,7 +186,7 @@ bool rlc_kit_revive_if_lost(rlc_port_set *set);
  *
  * @param set  The set, which watches no wakeup port yet.
  * @param port The port, which must outlive the set.
- * @return 0; as rlc_port_set_insert and rlc_wakeup_port_create.
+ * @return 0; errors as rlc_port_set_insert and rlc_wakeup_port_create.
  *
  * Thread: [locked].  Cost: a system call; after a loss some more.
  */
@@ -195,7 +195,7 @@ int rlc_kit_watch_wakeup(rlc_port_set *set, rlc_wakeup_port *port);
 /**
  * Makes a set that has watched the port watch its new eventfd in place of the old one.
  *
- * @return As rlc_kit_watch_wakeup: after a failure the set watches none.
+ * @return As rlc_kit_watch_wakeup. After a failure the set watches no wakeup port.
  *
  * Thread: [locked].  Cost: two system calls, and O(members).
  */
@@ -205,7 +205,7 @@ int rlc_kit_renew_wakeup(rlc_port_set *set, rlc_wakeup_port *port);
  * As rlc_wakeup_port_begin_wait, for a wait in a set: a waker whose write fails makes a new eventfd and adds it to the
  * set.
  *
- * @return False: something was posted, or the sets have to watch a new eventfd (rlc_kit_take_renewal).
+ * @return False if something was posted, or the sets have to watch a new eventfd (rlc_kit_take_renewal).
  *
  * Thread: [loop].
  */
@@ -215,14 +215,15 @@ bool rlc_kit_begin_wait(rlc_wakeup_port *port, const rlc_port_set *set);
  * Returns the descriptor of the last failed write to an eventfd of the port.
  *
  * @param ret_error The errno of write(2).
- * @return The descriptor's number at that time; -1: none has failed. Cannot fail.
+ * @return The descriptor's number at that time; -1 if no write has failed. Cannot fail.
  *
  * Thread: [any, signal-safe].
  */
 int rlc_kit_lost_write(const rlc_wakeup_port *port, int *ret_error);
 
 /**
- * Makes the sets watch a new eventfd before the owner sleeps again: rlc_port_set_take has reported the hint as lost.
+ * Makes the sets watch a new eventfd before the owner sleeps again. Call it when rlc_port_set_take has reported the
+ * wakeup port's hint as lost.
  * Thread: [loop].
  */
 void rlc_kit_demand_renewal(rlc_wakeup_port *port);

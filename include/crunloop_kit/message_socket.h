@@ -18,7 +18,7 @@ enum { RLC_MESSAGE_SOCKET_DESCRIPTORS = 253 };
 
 /** The identity of a process, which the kernel has verified. */
 typedef struct rlc_credentials {
-    int32_t process_id; /**< In this process's namespace; 0: the namespace does not contain the process. */
+    int32_t process_id; /**< In this process's namespace; 0 if the namespace does not contain the process. */
     uint32_t user_id, group_id;
 } rlc_credentials;
 
@@ -55,7 +55,7 @@ int rlc_message_socket_accept(int listener);
 
 /**
  * Reads which process made the connection: at an accepted socket the process that connected, at the other end the
- * process that listened, at a pair the process that created the pair. This is known before the first packet.
+ * process that listened, at a pair the process that created the pair. The kernel knows it before the first packet.
  *
  * @param ret_peer The identity of that process at that moment.
  * @return 0; -EBADF, -ENOTSOCK.
@@ -65,7 +65,7 @@ int rlc_message_socket_accept(int listener);
 int rlc_message_socket_peer(int fd, rlc_credentials *ret_peer);
 
 /**
- * Makes the socket deliver the sender's credentials with each packet that is sent from now on.
+ * Makes the socket deliver the sender's credentials with each packet that is sent after the call.
  *
  * @param fd The socket. The connections of a listening socket inherit the setting.
  * @return 0; -EBADF, -ENOTSOCK.
@@ -105,17 +105,17 @@ int rlc_message_socket_send(
 /**
  * Waits until the socket accepts a packet, or the peer is gone.
  *
- * @param deadline_ns Nanoseconds on CLOCK_MONOTONIC; 0: does not wait; RLC_TIME_FOREVER: no limit.
- * @return 1: try to send now; 0: the deadline has passed; -ENOMEM.
+ * @param deadline_ns Nanoseconds on CLOCK_MONOTONIC; 0 for no wait; RLC_TIME_FOREVER for no limit.
+ * @return 1 if the caller should try to send now; 0 if the deadline has passed; -ENOMEM.
  *
- * Thread: [any].  Blocks.  Cost: a system call for each wait. Signals do not end it.
+ * Thread: [any].  Blocks; signals do not end the wait.  Cost: a system call for each wait.
  */
 int rlc_message_socket_wait_writable(int fd, uint64_t deadline_ns);
 
 /**
  * Measures what this socket has sent and the peer has not yet received.
  *
- * @return Bytes of kernel memory: each packet counts its bytes and some hundred more. 0: the peer has received all
+ * @return Bytes of kernel memory: each packet counts its bytes and some hundred more. 0 if the peer has received all
  *         packets [RLC-MSGSOCK-5]. -EBADF, -ENOTTY (no socket).
  *
  * Thread: [any].  Cost: one system call.  See: SIOCOUTQ.
@@ -127,11 +127,11 @@ int rlc_message_socket_unread(int fd);
  * gone [RLC-MSGSOCK-5].
  *
  * @param unread      A value that rlc_message_socket_unread returned.
- * @param deadline_ns Nanoseconds on CLOCK_MONOTONIC; 0: does not wait; RLC_TIME_FOREVER: no limit.
- * @return 1: less is unread, or the peer is gone; 0: the deadline has passed; -EMFILE, -ENFILE, -ENOMEM, -ENOSPC,
+ * @param deadline_ns Nanoseconds on CLOCK_MONOTONIC; 0 for no wait; RLC_TIME_FOREVER for no limit.
+ * @return 1 if less is unread, or the peer is gone; 0 if the deadline has passed; -EMFILE, -ENFILE, -ENOMEM, -ENOSPC,
  *         -EBADF.
  *
- * Thread: [any].  Blocks.  Cost: it creates an epoll descriptor for the call. Signals do not end it.
+ * Thread: [any].  Blocks; signals do not end the wait.  Cost: it creates an epoll descriptor for the call.
  */
 int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_ns);
 
@@ -145,10 +145,10 @@ int rlc_message_socket_wait_read(int fd, int unread, uint64_t deadline_ns);
  * @param capacity     The size of the buffer in bytes; RLC_FRAME_LARGEST suffices for every frame.
  * @param ret_received What came with the packet; the caller owns the descriptors. Its count is 0 unless the result is
  *                     positive.
- * @return The packet's size in bytes; 0: the peer has closed, or has sent an empty packet; -EAGAIN: no packet has
- *         arrived; -EMSGSIZE: the packet was larger than the buffer, and is lost; -ECONNRESET: the peer has closed
- *         without reading everything. The kernel reports that once; afterwards the packets that the peer has sent can
- *         be received. -EBADF, -ENOTSOCK, -ENOTCONN (it was never connected), -ENOMEM.
+ * @return The packet's size in bytes; 0 if the peer has closed, or has sent an empty packet; -EAGAIN (no packet has
+ *         arrived); -EMSGSIZE (the packet was larger than the buffer, and is lost); -ECONNRESET (the peer has closed
+ *         without reading everything; the kernel reports this once, and later calls receive the packets that the peer
+ *         has sent); -EBADF, -ENOTSOCK, -ENOTCONN (it was never connected), -ENOMEM.
  *
  * Thread: [any].  Cost: one system call.
  */
@@ -158,7 +158,7 @@ int64_t rlc_message_socket_receive(int fd, void *buffer, size_t capacity, rlc_re
  * Closes the descriptors that came with a packet, from an index on. The caller keeps those before it.
  *
  * @param received From rlc_message_socket_receive.
- * @param from     The index of the first one to close; 0: all.
+ * @param from     The index of the first one to close; 0 for all.
  *
  * Thread: [any].  Cost: a system call for each.
  */

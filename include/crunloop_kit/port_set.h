@@ -63,8 +63,8 @@ typedef enum rlc_port_kind {
      * descriptors [RLC-END-9].
      *
      * The set has one more epoll descriptor while a port has ended. If the process has no number left for it, the set
-     * may report an end twice. If only reading has ended, the set then does not watch the reading until the interest is
-     * set [RLC-END-7]. Without memory it reports the port as RLC_FATE_REFUSED. A number that was closed before its
+     * may report an end twice; and after an end of only reading, it does not watch for reading until the interest is
+     * set [RLC-END-7]. Without memory the set reports the port as RLC_FATE_REFUSED. A number that was closed before its
      * member was removed keeps nothing in the set [RLC-END-10].
      */
     RLC_PORT_READINESS,
@@ -112,7 +112,7 @@ typedef struct rlc_port_event {
 /**
  * Creates a set without members.
  *
- * @param kernel  NULL: rlc_kernel_default(). It must outlive the set.
+ * @param kernel  The kernel table, which must outlive the set; NULL for rlc_kernel_default().
  * @param ret_set The set; the caller ends it by rlc_port_set_destroy.
  * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -EINVAL (the table
  *         is too short).
@@ -173,8 +173,8 @@ int rlc_port_set_insert(
     rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token);
 
 /**
- * Changes the interest of a readiness port. Arms a one-shot port again. Polls a port that has ended: the set reports
- * what is true once more.
+ * Changes the interest of a readiness port. Arms a one-shot port again. If the port has ended, the call polls its
+ * descriptor, and the set reports the present readiness once more.
  *
  * Setting the interest that an edge-triggered port has already makes epoll report its present readiness again. A call
  * that fails leaves the interest as it was [RLC-PORT-13].
@@ -222,7 +222,7 @@ int rlc_port_set_remove(rlc_port_set *set, rlc_token token);
  * Asks epoll once more to watch the members that it has refused, which report nothing until then [RLC-PORT-15].
  * rlc_port_set_set_interest does the same for one member.
  *
- * @return 0: epoll watches all members; -ENOSPC or -ENOMEM: not yet; -ECHILD.
+ * @return 0 if epoll watches all members; -ENOSPC or -ENOMEM if it still refuses some; -ECHILD.
  *
  * Thread: [locked].  Cost: O(members), and a system call for each that epoll does not watch.
  */
@@ -237,7 +237,7 @@ size_t rlc_port_set_count(const rlc_port_set *set);
  *
  * @param set      The set. Insert or remove nothing during an iteration.
  * @param position Where to continue; 0 at first. The call moves it behind the member that it returns.
- * @return The member's context; NULL: there are no more.
+ * @return The member's context; NULL if there are no more.
  *
  * Thread: [locked].
  */
@@ -247,7 +247,7 @@ void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
  * Fetches a batch of events, and waits if there are none.
  *
  * @param set         The set. rlc_port_set_has_batch must be false: the call would overwrite the batch.
- * @param deadline_ns Nanoseconds on the kernel table's monotonic clock; 0: does not wait; RLC_TIME_FOREVER: no limit.
+ * @param deadline_ns Nanoseconds on the kernel table's monotonic clock; 0 for no wait; RLC_TIME_FOREVER for no limit.
  * @return The number of events, of which rlc_port_set_take may drop some. 0: the deadline has passed. -EINTR: a signal
  *         arrived, or rlc_port_set_take has to poll ports that have ended; call it, check the clock, and wait again.
  *         -ECHILD; -EBADF (other code has closed the epoll descriptor), or another -errno of epoll_wait(2).
@@ -268,10 +268,10 @@ bool rlc_port_set_has_batch(const rlc_port_set *set);
  *
  * Before the fetched events it returns, once each, the members that epoll does not watch any more. A change of their
  * registration has failed in a call that could not return the error [RLC-TAKE-8]. Their `fate` tells why. It returns a
- * muted one after that is unmuted. It never returns a suspended one: rlc_port_set_set_interest returns the error.
+ * muted member only after an unmuting, and a suspended one never: rlc_port_set_set_interest returns the error.
  *
  * @param ret_event The event. Unchanged if there is none.
- * @return False: the batch is empty, call rlc_port_set_wait; or the process is a child of fork(2).
+ * @return False if the batch is empty (call rlc_port_set_wait), or the process is a child of fork(2).
  *
  * Thread: [locked], and only the owner's thread.  Cost: reads a counter. An end costs up to eight system calls. The
  * call verifies each event but the first one of a batch by poll(2), because a callout may have made it stale

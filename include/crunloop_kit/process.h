@@ -28,8 +28,8 @@ typedef struct rlc_process_exit {
  *
  * @param process_id The number of the process, at least 1.
  * @return A descriptor that the caller owns; -ESRCH (there is no such process), -EINVAL (no number of a process; newer
- *         kernels return -ENOENT for that of another thread), -ENOSYS (Linux before 5.3, or a filter), -EPERM (a
- *         filter), -EMFILE, -ENFILE, -ENOMEM, -ENODEV.
+ *         kernels return -ENOENT for the number of a thread that is not a process's first), -ENOSYS (Linux before 5.3,
+ *         or a filter), -EPERM (a filter), -EMFILE, -ENFILE, -ENOMEM, -ENODEV.
  *
  * Thread: [any].  Cost: one system call.  See: pidfd_open(2).
  */
@@ -64,11 +64,11 @@ int rlc_process_start(int32_t process_id, uint64_t *ret_start);
  * Takes the exit status of one child, if it has ended; the kernel may then reuse its number. The call does not wait and
  * leaves other children alone.
  *
- * @param process_fd From rlc_process_open; -1: the child is identified by process_id.
+ * @param process_fd From rlc_process_open; -1 if process_id identifies the child.
  * @param process_id The child's number, whose exit status was not taken yet. Ignored unless process_fd is -1.
  * @param ret_exit   The exit status; may be NULL. Not written unless the call returns 1.
- * @return 1: it has ended; 0: it still runs; -ECHILD (no child of this process, or its exit status was taken already),
- *         -EBADF, -EINVAL.
+ * @return 1 if the child has ended; 0 if it still runs; -ECHILD (no child of this process, or its exit status was taken
+ *         already), -EBADF, -EINVAL.
  *
  * Thread: [any].  Cost: one system call.  See: waitid(2).
  */
@@ -86,7 +86,7 @@ enum {
 typedef struct rlc_spawn_action {
     int kind;   /**< RLC_SPAWN_DUPLICATE... */
     int fd;     /**< The number in the child. */
-    int source; /**< RLC_SPAWN_DUPLICATE: the number in this process. Equal to `fd`: it stays open in the child. */
+    int source; /**< RLC_SPAWN_DUPLICATE: the number in this process. If it equals `fd`, the child keeps it open. */
     const char *path; /**< RLC_SPAWN_OPEN, RLC_SPAWN_CHANGE_DIRECTORY. Borrowed during rlc_process_spawn. */
     int flags;        /**< RLC_SPAWN_OPEN: the flags of open(2). */
     uint32_t mode;    /**< RLC_SPAWN_OPEN: the mode of a file that it creates. */
@@ -98,7 +98,7 @@ typedef struct rlc_spawn_action {
  *
  * @param path           The program. It is searched for in PATH if it contains no slash.
  * @param arguments      The arguments, the first of which is the program's name; ends with NULL.
- * @param environment    Strings NAME=value; ends with NULL. NULL: this process's environment.
+ * @param environment    Strings NAME=value; ends with NULL. May be NULL for this process's environment.
  * @param actions        What the child does before it starts the program, in this order.
  * @param count          The number of actions.
  * @param ret_process_id The child's number. The caller takes the exit status when the child has ended: see

@@ -1,6 +1,6 @@
 /**
- * <crunloop_kit/races.h>: tells ThreadSanitizer how the model for C orders memory: its runtime does not see the atomics
- * of a library that is not compiled with it. For code that is built together with the core; not installed.
+ * <crunloop_kit/races.h>: tells ThreadSanitizer how the model for C orders memory, because ThreadSanitizer does not see
+ * the atomics of a library that was compiled without it. For code that is built together with the core; not installed.
  */
 #ifndef CRUNLOOP_KIT_RACES_H
 #define CRUNLOOP_KIT_RACES_H
@@ -30,7 +30,7 @@ void rlc_kit_race_release(const void *object);
 
 /**
  * Tells ThreadSanitizer that what threads did before rlc_kit_race_release of the object comes before what this thread
- * does from now on.
+ * does after the call.
  *
  * @param object Any address.
  *

@@ -16,15 +16,16 @@ RLC_BEGIN_DECLS
 /** The state of a spin. With all bytes 0 it never spins. Use the functions only. */
 typedef struct rlc_spin {
     uint64_t limit_ns;
-    uint16_t credit;  /**< Spins to make without a try first. */
-    uint16_t skipped; /**< Waits without a spin since the last one. */
-    uint16_t gap;     /**< How many waits to skip before the next try. */
+    uint16_t credit;  /**< How many spins without a post the loop still makes before it skips waits. */
+    uint16_t skipped; /**< How many waits had no spin since the last spin. */
+    uint16_t gap;     /**< How many waits to skip before the next spin, if there is no credit. */
 } rlc_spin;
 
 /**
  * Sets how long a spin may take, and resets what was learned.
  *
- * @param limit_ns Nanoseconds, e.g. RLC_SPIN_USUAL_NS; more than RLC_SPIN_MAX_NS counts as that; 0: never spins.
+ * @param limit_ns Nanoseconds, e.g. RLC_SPIN_USUAL_NS, at most RLC_SPIN_MAX_NS: more counts as the maximum. 0 for no
+ *                 spins.
  *
  * Thread: [loop].
  */
@@ -38,10 +39,10 @@ void rlc_spin_set(rlc_spin *spin, uint64_t limit_ns);
  *
  * @param spin        The state, which the call updates.
  * @param port        The port whose word it reads.
- * @param posts       A word that is larger than 1 while a post waits, such as the head of a queue; NULL: none.
+ * @param posts       A word that is larger than 1 while a post waits, such as the head of a queue; may be NULL.
  * @param deadline_ns Nanoseconds on the monotonic clock of the port's kernel table: when the loop has to continue, for
  *                    example for its next timer.
- * @return True: there is something to do, do not sleep.
+ * @return True if there is something to do: do not sleep then.
  *
  * Thread: [loop].  Blocks for up to the limit.  Cost: nothing while off; else reads of the clock, no system call
  * [RLC-SPIN-3].

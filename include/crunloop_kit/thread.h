@@ -46,8 +46,8 @@ int rlc_thread_barrier(void);
 bool rlc_thread_has_barrier(void);
 
 /**
- * For rlc_thread_kernel. With the TLS model initial-exec a read is one load, and no call. The embedder owns what it
- * points to.
+ * The pointer behind rlc_thread_kernel. With the TLS model initial-exec a read is one load, and no call. The embedder
+ * owns what the pointer points to.
  *
  * Thread: [any]; each has its own pointer.
  */

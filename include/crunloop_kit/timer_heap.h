@@ -55,7 +55,7 @@ int rlc_timer_heap_insert(rlc_timer_heap *heap, void *context, rlc_token *ret_to
  *
  * @param token        From rlc_timer_heap_insert.
  * @param deadline_ns  Nanoseconds on the embedder's clock; RLC_TIME_FOREVER disarms [RLC-HEAP-5].
- * @param tolerance_ns Nanoseconds by which the member may be late, so that several can share a wake; 0: none. The
+ * @param tolerance_ns Nanoseconds by which the member may be late, so that several can share a wake; may be 0. The
  *                     heap's first tolerance allocates room for the tolerances of all members. If that fails,
  *                     tolerances count as 0 until there is memory [RLC-HEAP-9].
  * @return 0; -ENOENT (stale token) [RLC-HEAP-6]. Never -ENOMEM: rlc_timer_heap_insert has reserved the space.
@@ -107,7 +107,7 @@ size_t rlc_timer_heap_count(const rlc_timer_heap *heap);
  *
  * @param heap     The heap. Insert or remove nothing during an iteration.
  * @param position Where to continue; 0 at first. The call moves it behind the member that it returns.
- * @return The member's context; NULL: there are no more.
+ * @return The member's context; NULL if there are no more.
  *
  * Thread: [locked].
  */
@@ -135,9 +135,9 @@ uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap);
  * heap, and is not armed any more.
  *
  * @param now_ns      The present time: a deadline of at most this is due.
- * @param ret_context The member's context, whose owner stays the same.
+ * @param ret_context The member's context, which the heap does not own.
  * @param ret_token   The member's token.
- * @return False: none is due. A member is never due before its deadline [RLC-HEAP-1].
+ * @return False if none is due. A member is never due before its deadline [RLC-HEAP-1].
  *
  * Thread: [locked].  Cost: O(log n).
  */

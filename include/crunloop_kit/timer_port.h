@@ -16,7 +16,7 @@ typedef struct rlc_timer_port rlc_timer_port;
 /**
  * Creates a timerfd that is not armed.
  *
- * @param kernel   NULL: rlc_kernel_default(). It must outlive the port.
+ * @param kernel   The kernel table, which must outlive the port; NULL for rlc_kernel_default().
  * @param clock    The clock of the port's deadlines. With RLC_CLOCK_REALTIME the timerfd also expires when the clock is
  *                 set: compare the deadlines with the clock again then.
  * @param ret_port The port; the caller ends it by rlc_timer_port_destroy.
@@ -47,8 +47,9 @@ int rlc_timer_port_fd(const rlc_timer_port *port);
  *
  * @param deadline_ns Nanoseconds on the port's clock; a time that has passed expires at once; RLC_TIME_FOREVER does
  *                    nothing.
- * @return 1: armed for the deadline; every set loses an expiry that it has not fetched yet. 0: nothing was done.
- *         -ECHILD; -EBADF (other code has closed the timerfd), or another -errno of timerfd_settime(2).
+ * @return 1 if the call has armed the timerfd for the deadline: every set then loses an expiry that it has not fetched
+ *         yet. 0 if it has done nothing. -ECHILD; -EBADF (other code has closed the timerfd), or another -errno of
+ *         timerfd_settime(2).
  *
  * Thread: [locked].  Cost: one timerfd_settime(2) if the deadline is earlier than the armed one; otherwise none
  * [RLC-TIMER-1].

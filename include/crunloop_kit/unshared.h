@@ -3,7 +3,7 @@
  *
  * A peer sees a socket closed only when the last process has closed it. A child that runs no other program would keep
  * its parent's connections open after the parent's end, and the peers would wait for ever. So the Swift modules list
- * each connection, each listener, and each descriptor of a message that no program has received yet. A handler of
+ * each connection, each listener, and each descriptor of a message that the program has not used yet. A handler of
  * pthread_atfork(3) closes them in the child [RLC-FORK-5].
  *
  * A child of _Fork(3) or clone(2) runs no such handler. It closes the descriptors in its first call of
@@ -23,7 +23,7 @@ RLC_BEGIN_DECLS
  * thread's fork waits for the end of the section, at most a tenth of a second, so that no child gets a descriptor that
  * is not listed yet [RLC-FORK-5].
  *
- * The section must be short, and must not begin another one.
+ * Keep the section short, and begin no other section within it.
  *
  * Thread: [any].  Blocks: while another thread forks.  Cost: one atomic operation.
  */
@@ -37,7 +37,7 @@ void rlc_kit_unshared_begin(void);
 void rlc_kit_unshared_end(void);
 
 /**
- * Lists a descriptor, by its number and its file. Within a section.
+ * Lists a descriptor, by its number and its file. Call it within a section.
  *
  * @param fd The descriptor. The caller keeps it, and ends the listing by rlc_kit_unshared_close or
  *           rlc_kit_unshared_remove.
@@ -49,13 +49,13 @@ void rlc_kit_unshared_end(void);
 int rlc_kit_unshared_add(int fd);
 
 /**
- * Takes a descriptor off the list: from now on children of fork(2) keep it. No effect if it is not listed.
+ * Takes a descriptor off the list, so that children of later forks keep it. No effect if it is not listed.
  * Thread: [any].  Cost: some instructions.
  */
 void rlc_kit_unshared_remove(int fd);
 
 /**
- * Closes a descriptor, and takes it off the list if it is there. Outside of a section.
+ * Closes a descriptor, and takes it off the list if it is listed. Call it outside of a section.
  * Thread: [any].  Blocks: while another thread forks.  Cost: one system call.
  */
 void rlc_kit_unshared_close(int fd);

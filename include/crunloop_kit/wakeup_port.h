@@ -41,7 +41,7 @@ typedef enum rlc_wake {
 /**
  * Creates a port in the state RUNNING, and its eventfd.
  *
- * @param kernel   NULL: rlc_kernel_default(). It must outlive the port.
+ * @param kernel   The kernel table, which must outlive the port; NULL for rlc_kernel_default().
  * @param ret_port The port; the caller owns one reference, which it gives up by rlc_wakeup_port_release.
  * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -EINVAL (the table
  *         is too short).
@@ -51,7 +51,7 @@ typedef enum rlc_wake {
 int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
 
 /**
- * Adds a reference. Each thread that may wake must own one: then the port and the descriptor exist during its write
+ * Adds a reference. Each thread that may wake must own one, so that the port and the eventfd exist during its write
  * [RLC-WAKE-5].
  *
  * @param port The port; the caller owns a reference.
@@ -62,7 +62,7 @@ int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port)
 rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port);
 
 /**
- * Gives up a reference. The last one closes the eventfd (not in a child of fork(2)) and frees the port.
+ * Gives up a reference. The last release closes the eventfd (not in a child of fork(2)) and frees the port.
  *
  * @param port The port; NULL is allowed.
  *
@@ -79,8 +79,9 @@ int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
  * After the take that returns this wake, the owner sees what the caller has written to memory before the call.
  *
  * @param port The port; the caller owns a reference.
- * @return 1: the owner slept, and the call has written to the eventfd [RLC-WAKE-2]. 2: the same, to a new eventfd in
- *         place of one that other code has closed. 0: the owner is awake, or another call has woken it [RLC-WAKE-1].
+ * @return 1: the owner slept, and the call has written to the eventfd [RLC-WAKE-2]. 2: the owner slept, and the call
+ *         has written to a new eventfd, because other code has closed the old one. 0: the owner is awake, or another
+ *         call has woken it [RLC-WAKE-1].
  *         -ESHUTDOWN: the port is closed [RLC-WAKE-4]. -ECHILD. -EBADF (other code has closed the eventfd) or another
  *         -errno of write(2): the wake is posted, but the owner may sleep on.
  *
@@ -100,12 +101,12 @@ int rlc_wakeup_port_signal(rlc_wakeup_port *port);
 int rlc_wakeup_port_kick(rlc_wakeup_port *port);
 
 /**
- * Announces that the owner is about to sleep: from now on wakers write to the eventfd.
+ * Announces that the owner is about to sleep: a waker that posts after this call writes to the eventfd.
  *
  * If the call returns true, the owner reads once more what a stop may have published, and then waits. It may call this
  * again without rlc_wakeup_port_take in between.
  *
- * @return False: something is posted, or the port is closed. Do not wait then.
+ * @return False if something is posted, or the port is closed. Do not wait then.
  *
  * Thread: [loop].
  */
@@ -130,7 +131,7 @@ rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port);
 bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port);
 
 /**
- * Closes the port: from now on signal and kick return -ESHUTDOWN [RLC-WAKE-4]. The eventfd stays open until the last
+ * Closes the port: later calls of signal and kick return -ESHUTDOWN [RLC-WAKE-4]. The eventfd stays open until the last
  * release.
  * Thread: [loop].
  */
@@ -138,7 +139,8 @@ void rlc_wakeup_port_close(rlc_wakeup_port *port);
 
 /**
  * Closes the port as rlc_wakeup_port_close does, and also its eventfd, although other references exist. If a waker is
- * about to write, the last one closes the eventfd after its write. No waker writes to the number later [RLC-WAKE-9].
+ * about to write, the last such waker closes the eventfd after its write. No later waker writes to the number
+ * [RLC-WAKE-9].
  * Thread: [loop].  Cost: at most one system call.
  */
 void rlc_wakeup_port_end(rlc_wakeup_port *port);
