@@ -12,7 +12,7 @@
 
 RLK_BEGIN_DECLS
 
-/* Of the blocks runtime. */
+/* Two functions of the blocks runtime. */
 /**
  * Copies a block to the heap.
  *
@@ -44,7 +44,7 @@ static inline void rlk_block_perform(void *block) {
 }
 
 /**
- * Ends a block. Use it as an rlk_release_fn.
+ * Releases a block. Use it as an rlk_release_fn.
  *
  * @param block The block.
  *

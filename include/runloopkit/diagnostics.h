@@ -12,7 +12,8 @@ typedef enum rlk_diagnostic_level {
     RLK_DIAGNOSTIC_WARNING = 0,
     /**
      * A call has ignored something, or has replaced a value by another one, without an error: an item that was not
-     * added, a run of a mode that does not exist. Each is reported once. In rlk_diagnostics: hints and warnings.
+     * added, a run of a mode that does not exist. The library reports each such case once. In rlk_diagnostics: hints
+     * and warnings.
      */
     RLK_DIAGNOSTIC_HINT = 1,
     RLK_DIAGNOSTIC_NONE = 2, /**< In rlk_diagnostics: nothing is reported. */
@@ -33,7 +34,7 @@ typedef void (*rlk_diagnostic_fn)(rlk_diagnostic_level level, const char *text, 
 /** What is reported, and to which function. Later versions append members: see `size`. */
 typedef struct rlk_diagnostics {
     size_t size;                /**< sizeof(rlk_diagnostics). */
-    rlk_diagnostic_fn tell;     /**< NULL: a line on standard error, which begins with "RunLoopKit: ". */
+    rlk_diagnostic_fn tell;     /**< NULL for a line on standard error, which begins with "RunLoopKit: ". */
     void *context;              /**< Handed to the functions. */
     rlk_release_fn release;     /**< Or NULL. Called when no call of `tell` runs or will run. */
     rlk_diagnostic_level level; /**< What is reported. */
@@ -42,10 +43,10 @@ typedef struct rlk_diagnostics {
 
 /**
  * Sets what is reported, and to which function; replaces what was set before [RLK-C-19]. At first warnings go to
- * standard error, and hints too if the environment variable RUNLOOPKIT_DIAGNOSTICS is set, and neither empty nor 0. One
- * report always goes to standard error, because a signal handler may have caused it: that a wake could not be written.
+ * standard error, and hints too if the environment variable RUNLOOPKIT_DIAGNOSTICS is set, and neither empty nor 0. The
+ * report that a wake could not be written always goes to standard error, because a signal handler may have caused it.
  *
- * @param diagnostics Read during the call; NULL: warnings, on standard error.
+ * @param diagnostics Read during the call; NULL for warnings on standard error.
  * @return 0; -EINVAL.
  *
  * Thread: [any].

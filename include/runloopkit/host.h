@@ -1,4 +1,4 @@
-/** <runloopkit/host.h>: a loop inside another loop, its host, which polls its descriptor; and the figures of a loop. */
+/** <runloopkit/host.h>: a loop in a host, another loop that polls the inner loop's descriptor; and a loop's figures. */
 #ifndef RUNLOOPKIT_HOST_H
 #define RUNLOOPKIT_HOST_H
 
@@ -65,8 +65,8 @@ RLK_API int rlk_loop_run_pending_work(rlk_loop *loop, const char *mode);
  * @param mode The mode; not RLK_MODE_COMMON.
  * @return 0; -EINVAL, -EPERM, -ESHUTDOWN, -ECHILD.
  *
- * Thread: [loop].  Re-entry: allowed in callouts of the loop; then the wait ends when these, or the run that called
- * them, have returned.
+ * Thread: [loop].  Re-entry: allowed in callouts of the loop; the wait then ends when these callouts, or the run that
+ * called them, have returned.
  */
 RLK_API int rlk_loop_cancel_wait(rlk_loop *loop, const char *mode);
 
@@ -74,24 +74,25 @@ RLK_API int rlk_loop_cancel_wait(rlk_loop *loop, const char *mode);
  * Sleeps for a run of a loop by iterating the host, so that the host's own sources are served meanwhile.
  *
  * A run that is about to sleep calls it. While the function itself iterates the host, the host must not prepare or
- * serve the loop: the run serves its own mode. A callback that runs the host's loop in turn may do so.
+ * serve the loop, because the run serves its own mode. A callback of the host that runs the host's loop in turn may
+ * prepare and serve it.
  *
  * @param descriptor The descriptor of the run's mode, which the host polls for reading meanwhile.
- * @param until_ns   On RLK_CLOCK_MONOTONIC; RLK_TIME_FOREVER: no limit.
+ * @param until_ns   On RLK_CLOCK_MONOTONIC; RLK_TIME_FOREVER for no limit.
  * @param context    The one that rlk_loop_set_host_sleep was given.
  * @return True as soon as the descriptor is readable, the moment has come, or the host has served something of its own.
- *         False, without having done anything, if the host cannot be iterated there: the run then sleeps by itself.
+ *         False, without having done anything, if it cannot iterate the host now: the run then sleeps by itself.
  *
  * Thread: [loop].
  */
 typedef bool (*rlk_host_sleep_fn)(int descriptor, uint64_t until_ns, void *context);
 
 /**
- * Lets the runs of a loop sleep in its host; replaces what was set before. Without this the host serves nothing while a
- * callout runs the loop.
+ * Lets the runs of a loop sleep in its host; replaces what was set before. Without sleep_fn the host serves nothing
+ * while a callout runs the loop.
  *
  * @param loop     The loop, which the calling thread owns.
- * @param sleep_fn Runs that are about to sleep call it; NULL: they sleep by themselves.
+ * @param sleep_fn Runs that are about to sleep call it. With NULL they sleep by themselves.
  * @param context  For sleep_fn. The caller owns it, and keeps it until sleep_fn is replaced.
  * @return 0; -EPERM, -ESHUTDOWN, -ECHILD.
  *
@@ -103,7 +104,7 @@ RLK_API int rlk_loop_set_host_sleep(rlk_loop *loop, rlk_host_sleep_fn sleep_fn, 
 typedef struct rlk_loop_statistics {
     size_t size;                /**< The caller sets it to sizeof; the library, to how much it has written. */
     uint64_t runs;              /**< Runs that have ended or are on the stack. */
-    uint64_t passes;            /**< Their passes. */
+    uint64_t passes;            /**< The passes of these runs. */
     uint64_t sleeps;            /**< Waits that slept. */
     uint64_t spurious_wakes;    /**< Sleeps that ended without work. */
     uint64_t timers_fired;      /**< Callouts of timers. */
@@ -118,7 +119,7 @@ typedef struct rlk_loop_statistics {
  * Sets whether a loop counts. At first it does not. Turning the counting on sets the figures to zero.
  *
  * @param loop     The loop.
- * @param collects True: from now on.
+ * @param collects True to count from this call on.
  * @return 0. Cannot fail.
  *
  * Thread: [any].

@@ -8,7 +8,7 @@ RLK_BEGIN_DECLS
 
 /**
  * A member of modes: an observer, a source of any kind or a timer. A function for one kind of item returns -EINVAL for
- * another kind. rlk_item_retain and rlk_item_release count references; a loop holds a reference of each of its members.
+ * another kind. rlk_item_retain and rlk_item_release count references; a loop holds a reference to each of its members.
  */
 typedef struct rlk_item rlk_item;
 
@@ -31,7 +31,7 @@ typedef void *(*rlk_retain_fn)(void *context);
  * @return The length of all the words: if it is not less than size, the library calls the function again with more
  *         room. It cannot fail; a negative number means that there are no words.
  *
- * Thread: [any]: the one that describes; no lock is held. Not called after the context was released.
+ * Thread: [any]: the one that asks for a description; no lock is held. Not called after the context was released.
  */
 typedef int (*rlk_describe_fn)(const void *context, char *buffer, size_t size);
 

@@ -42,8 +42,8 @@ RLK_API rlk_loop *rlk_loop_current(void);
 
 /**
  * Returns the main thread's loop. The loop ends with the main thread, whichever thread makes the first call. But if
- * another thread has loaded the library, by dlopen(3), the loop ends with the main thread only if that thread has made
- * such a call.
+ * another thread has loaded the library, by dlopen(3), the loop ends with the main thread only if the main thread has
+ * asked for its loop before.
  *
  * @return The loop, never NULL. The process owns it.
  *
@@ -76,11 +76,11 @@ RLK_API void rlk_loop_release(rlk_loop *loop);
  * Runs a mode [RLK-C-5]. A thread that sleeps in a run may be cancelled (pthread_cancel(3)): the run and those around
  * it do not return, and the loop ends with the thread, as always [RLK-C-21]. The cancellation takes effect at once in
  * an idle loop, and after at most 20 ms of sleep in a loop that was busy. If each sleep is shorter, it takes effect in
- * one sleep of 64. A signal handler that interrupts such a sleep can be cancelled too, as in waits of the C library.
+ * one sleep of 64. A signal handler that interrupts the sleep can be cancelled too, as in waits of the C library.
  *
  * @param loop                       The loop, which the calling thread owns.
  * @param mode                       The mode; not RLK_MODE_COMMON, which is finished at once.
- * @param deadline_ns                The time on CLOCK_MONOTONIC at which the run ends; 0: one pass that does not wait.
+ * @param deadline_ns                The time on CLOCK_MONOTONIC at which the run ends; 0 for one pass without a wait.
  * @param return_after_source_handled Ends the run after a source was served.
  * @return RLK_RUN_FINISHED...; -EPERM, -ESHUTDOWN, -EINVAL; -ECHILD, also in the child if a callout forks: the runs
  *         around that callout then call nothing more in the child [RLK-C-17]; -EMFILE before the first pass; -EBADF or
@@ -132,7 +132,7 @@ RLK_API int rlk_loop_wake_up(rlk_loop *loop);
  * functions in the queue wait [RLK-C-18].
  *
  * @param loop   The main loop; NULL on the main thread.
- * @param serves True: they serve it. Takes effect with the next run.
+ * @param serves Whether they serve it. Takes effect with the next run.
  * @return 0; -EINVAL (another loop), -ESHUTDOWN, -ECHILD.
  *
  * Thread: [any].
@@ -200,11 +200,11 @@ typedef void (*rlk_mode_fn)(const char *mode, void *context);
 
 /**
  * Calls a function, in no order, for each mode that the loop has: the default mode, each to which an item or work was
- * added, and each that a host has asked for. Running a mode does not make it one of them.
+ * added, and each that a host has asked for. Only running a mode does not add it to the loop.
  *
  * @param loop    The loop.
  * @param visit   Called before this call returns.
- * @param context Handed to it.
+ * @param context Handed to `visit`.
  * @return The number of modes; -EINVAL.
  *
  * Thread: [any].  Cost: O(modes).

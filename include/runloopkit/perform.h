@@ -14,17 +14,17 @@ typedef struct rlk_work {
     rlk_perform_fn perform;   /**< The work. */
     void *context;            /**< Handed to the functions. */
     rlk_release_fn release;   /**< Or NULL. Called after the work, or when it will never run [RLK-C-8]. */
-    const char *const *modes; /**< The work runs once, in the first of them that runs. NULL: the default mode. */
-    size_t mode_count;        /**< How many; 0: the default mode. */
+    const char *const *modes; /**< The work runs once, in the first of them that runs. NULL for the default mode. */
+    size_t mode_count;        /**< How many; 0 for the default mode. */
 } rlk_work;
 
 /**
- * Runs a function once on the loop's thread, in the next pass of a mode, and wakes the loop. This is a block of
- * CFRunLoop.
+ * Runs a function once on the loop's thread, in the next pass of a mode, and wakes the loop. CFRunLoop calls such work
+ * a block.
  *
  * @param loop    The loop.
  * @param mode    The mode; RLK_MODE_COMMON for all common ones.
- * @param perform The function. Work that one thread hands over runs in that order.
+ * @param perform The function. Functions that one thread hands over run in the order of its calls.
  * @param context Handed to it.
  * @return 0; -EINVAL, -ESHUTDOWN, -ECHILD.
  *
@@ -70,7 +70,7 @@ RLK_API int rlk_loop_perform_as_source(rlk_loop *loop, const rlk_work *work);
  * work keeps no run from finishing.
  *
  * @param loop The loop.
- * @param work Read during the call; in one mode.
+ * @param work Read during the call; it names at most one mode.
  * @return 0; -EINVAL (also: several modes), -ESHUTDOWN, -ECHILD.
  *
  * Thread: [any].
@@ -83,7 +83,8 @@ RLK_API int rlk_loop_perform_when_idle(rlk_loop *loop, const rlk_work *work);
  *
  * @param loop       The loop.
  * @param mode       The mode.
- * @param timeout_ns The longest wait for the function to begin; RLK_TIME_FOREVER: no limit. After that it never begins.
+ * @param timeout_ns The longest wait for the function to begin; RLK_TIME_FOREVER for no limit. After this time the
+ *                   function does not begin any more.
  * @param perform    The function.
  * @param context    Handed to it. The caller keeps it.
  * @return 0 (it has run); -EINVAL, -ETIMEDOUT, -ESHUTDOWN, -ECHILD (it has not run, and will not). Two loops that wait
@@ -107,7 +108,7 @@ typedef struct rlk_delayed rlk_delayed;
  *
  * @param loop         The loop.
  * @param delay_ns     From now, on CLOCK_MONOTONIC.
- * @param tolerance_ns How late it may run to save a wake; 0: not at all.
+ * @param tolerance_ns How late it may run to save a wake; may be 0.
  * @param work         Read during the call.
  * @param ret_delayed  The work. The caller owns a reference: rlk_delayed_release. May be NULL.
  * @return 0; -EINVAL, -ESHUTDOWN, -ECHILD, -EMFILE.

@@ -32,7 +32,7 @@ typedef struct rlk_message_options {
     size_t descriptor_count;  /**< How many: at most 253. */
     rlk_right *const *rights; /**< Sent along; the message holds a reference of each. */
     size_t right_count;       /**< How many. */
-    rlk_right *reply;         /**< For the answer, as `rights`; NULL: none is expected, or it is a request. */
+    rlk_right *reply;         /**< The right to answer, held as `rights`. NULL without an answer, or for a request. */
 } rlk_message_options;
 
 /**
@@ -174,11 +174,11 @@ typedef struct rlk_port_options {
     rlk_port_fn receive;    /**< Called for each message. */
     void *context;          /**< Handed to the functions. */
     rlk_release_fn release; /**< Or NULL. */
-    size_t queue_limit;     /**< How many messages may wait; 0: 1024. */
-    const char *name;       /**< For processes of the same user, to find the port by; NULL: none. 1 to 64 of
+    size_t queue_limit;     /**< How many messages may wait; 0 for 1024. */
+    const char *name;       /**< Processes of this user find the port by it; NULL for none. 1 to 64 of
                                    A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock". Copied. */
     uint64_t
-        maximum_payload; /**< Of one message from another process, in bytes; 0: 2^30. One who sends more is refused. */
+        maximum_payload; /**< Bytes of one message from a peer; 0 for 2^30. The port refuses a peer that sends more. */
 } rlk_port_options;
 
 /**
@@ -276,7 +276,7 @@ RLK_API bool rlk_right_is_equal(rlk_right *right, rlk_right *other);
  *
  * @param right      The right.
  * @param message    The message, which the caller keeps. If the call succeeds, its descriptors go to the receiver.
- * @param timeout_ns The longest wait while the port is full; 0: no wait; RLK_TIME_FOREVER: no limit.
+ * @param timeout_ns The longest wait while the port is full; 0 for no wait; RLK_TIME_FOREVER for no limit.
  * @return 0; -EINVAL, -EPIPE (the receiver is gone), -EAGAIN (the port is full, and timeout_ns is 0), -ETIMEDOUT,
  *         -EDEADLK (it is full, only this thread's loop serves it, and there is no limit), -EBADF (a descriptor was
  *         taken, or sent before), -ECHILD. By a name or to another process also -EACCES (the receiver has refused this
@@ -295,12 +295,12 @@ RLK_API int rlk_right_send(rlk_right *right, rlk_message *message, uint64_t time
  *
  * @param right      The right.
  * @param message    As rlk_right_send; its `reply` is not used.
- * @param timeout_ns The longest wait, for the sending and the answer together; RLK_TIME_FOREVER: no limit.
+ * @param timeout_ns The longest wait, for the sending and the answer together; RLK_TIME_FOREVER for no limit.
  * @param mode       The mode that the loop runs in; not RLK_MODE_COMMON. In a mode without members the loop calls
  *                   nothing else.
  * @param ret_answer The answer, which the caller owns: rlk_message_release.
  * @return 0; -ECANCELED (the right to answer was given up), -EPIPE (the receiver is gone, also while the call waits),
- *         -ETIMEDOUT (a later answer is -EPIPE for its sender), -ESHUTDOWN (this thread's loop ends), -EINVAL (also:
+ *         -ETIMEDOUT (whoever answers later gets -EPIPE), -ESHUTDOWN (this thread's loop ends), -EINVAL (also:
  *         RLK_MODE_COMMON); the errors of rlk_loop_run_in_mode; and those of rlk_right_send except -EAGAIN.
  *
  * Thread: [any].  Blocks: as a run.  Re-entry: also inside callouts.

@@ -19,7 +19,7 @@ enum {
 typedef enum rlk_trigger {
     RLK_TRIGGER_LEVEL,    /**< In each pass while it is ready. */
     RLK_TRIGGER_EDGE,     /**< Once for each change. */
-    RLK_TRIGGER_ONE_SHOT, /**< Once; again after its interest was set. */
+    RLK_TRIGGER_ONE_SHOT, /**< Once, and once more after each rlk_descriptor_set_interest. */
 } rlk_trigger;
 
 /**
@@ -43,7 +43,7 @@ typedef struct rlk_descriptor_options {
     uint32_t interest;       /**< RLK_READABLE... */
     rlk_trigger trigger;     /**< When it is served. */
     bool owns_descriptor;    /**< Once created, the source closes it when invalidated; only its callout reads it. */
-    bool always_ready;       /**< A file that epoll refuses counts as ready; else adding it is -EPERM. */
+    bool always_ready;       /**< A file that epoll refuses counts as ready; otherwise rlk_loop_add returns -EPERM. */
     uint16_t reserved;       /**< 0. */
 } rlk_descriptor_options;
 
@@ -64,7 +64,7 @@ RLK_API int rlk_descriptor_create(const rlk_descriptor_options *options, rlk_ite
  * present state again; if the source's own callout makes the call, only if the interest has become larger.
  *
  * @param source   The source of a descriptor.
- * @param interest RLK_READABLE...; 0: hang-ups and errors only.
+ * @param interest RLK_READABLE...; 0 for hang-ups and errors only.
  * @return 0; -EINVAL, -ENOENT, -ECHILD; -EBADF (the descriptor was closed, or belongs to another file by now), -ENOSPC
  *         or -ENOMEM (epoll refuses). After an error the interest is unchanged in all modes.
  *
@@ -151,7 +151,7 @@ typedef struct rlk_signal_options {
 RLK_API int rlk_signal_create(const rlk_signal_options *options, rlk_item **ret_source);
 
 /**
- * Blocks signals in the calling thread, and in the threads that it starts from now on.
+ * Blocks signals in the calling thread, and in the threads that it starts afterwards.
  *
  * @param signals The numbers.
  * @param count   How many.

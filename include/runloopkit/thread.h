@@ -13,7 +13,8 @@ RLK_BEGIN_DECLS
 typedef struct rlk_thread rlk_thread;
 
 /**
- * Called once on a new thread, before rlk_thread_start returns: to add items.
+ * Prepares a new thread, for example by adding items to its loop. Called once on that thread, before rlk_thread_start
+ * returns.
  *
  * @param loop    The thread's loop.
  * @param context The context that was given with the function.
@@ -27,7 +28,7 @@ typedef int (*rlk_set_up_fn)(rlk_loop *loop, void *context);
 typedef struct rlk_thread_options {
     size_t size;            /**< sizeof(rlk_thread_options). */
     const char *name;       /**< For debuggers; copied. Or NULL. */
-    size_t stack_size;      /**< In bytes; 0: the system's default. */
+    size_t stack_size;      /**< In bytes; 0 for the system's default. */
     rlk_set_up_fn set_up;   /**< Or NULL. */
     void *context;          /**< Handed to the functions. */
     rlk_release_fn release; /**< Or NULL. Called after the set-up, or when it will never run. */
@@ -118,12 +119,12 @@ RLK_API rlk_loop *rlk_thread_loop(rlk_thread *thread);
 RLK_API bool rlk_thread_is_running(rlk_thread *thread);
 
 /**
- * As rlk_loop_perform_as_source on the thread's loop. Work for the default mode that the thread has accepted runs
- * before a stop after due work.
+ * As rlk_loop_perform_as_source on the thread's loop. A thread that stops after due work first runs the work for the
+ * default mode that it has accepted.
  *
  * @param thread The thread.
- * @param work   Read during the call; in one mode.
- * @return 0; -EINVAL (also: several modes), -ESRCH (it was not started), -ESHUTDOWN (it was stopped), -ECHILD.
+ * @param work   Read during the call; it names at most one mode.
+ * @return 0; -EINVAL (also: several modes), -ESRCH (the thread was not started), -ESHUTDOWN (it was stopped), -ECHILD.
  *
  * Thread: [any].
  */

@@ -23,7 +23,7 @@ RLK_BEGIN_DECLS
  * Returns the version of the library. RLK_VERSION is that of the headers with which the program was compiled; with the
  * shared library the two may differ [RLK-C-16].
  *
- * @return As RLK_VERSION_NUMBER.
+ * @return The version as RLK_VERSION_NUMBER computes it.
  *
  * Thread: [any, signal-safe].
  */
