@@ -65,8 +65,8 @@ final class WaitingMessage: @unchecked Sendable {
     return nil
   }
 
-  /// Gives the descriptors and rights back, and reports the error. A right to answer in the message is released after
-  /// that.
+  /// Gives the descriptors and rights back to the program, and reports the error. Only after the report does it release
+  /// a right to answer in the message.
   func fail(_ error: any Error) {
     takeBack()
     whenOver(.failure(error))

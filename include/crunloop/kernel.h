@@ -84,7 +84,8 @@ typedef struct rlc_kernel {
  * Its epoll_wait calls epoll_pwait2(2), whose timeout is in nanoseconds. If the kernel lacks that call (before Linux
  * 5.11, valgrind, qemu), it falls back at run time to epoll_wait(2), or to epoll_pwait(2) on machines without
  * epoll_wait(2). The timeout is then rounded up to milliseconds. A wait that sleeps is a cancellation point: most waits
- * after 20 ms, and one wait in 64 from its start [RLC-CANCEL-3]. No other entry is a cancellation point [RLC-CANCEL-2].
+ * after 20 ms of sleep, one wait in 64 from its start [RLC-CANCEL-3]. No other entry is a cancellation point
+ * [RLC-CANCEL-2].
  *
  * @return A constant; never NULL.
  *

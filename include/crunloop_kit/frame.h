@@ -4,7 +4,7 @@
  *
  * A frame is a header, a table of entries, and bytes. Numbers are in host byte order, because both ends are on one
  * machine. A frame carries a send right as the number of an exported port, or as the descriptor of a new socket. A port
- * is exported if the other end has been sent its number.
+ * is exported once its process has sent its number to the other end.
  *
  * rlc_frame_parse validates what a peer has sent. It allocates nothing, depends on its arguments only, and is safe for
  * any bytes [RLC-FRAME-1]. The rest of the program may rely on a frame that rlc_frame_parse has accepted.

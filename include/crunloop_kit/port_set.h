@@ -54,8 +54,8 @@ typedef enum rlc_port_kind {
      * An end is a hang-up, an error, or the end of the file with nothing left to read. The set reports an end once each
      * time that it begins, and the port stays a member. While the end lasts the port is edge-triggered; the first event
      * that is more than the end makes it level-triggered again [RLC-END-1]. If only reading has ended, the port goes on
-     * with writing [RLC-END-2]. A writer without readers reports again when it can write again [RLC-END-3], also if
-     * only the program's own call has taken the error [RLC-END-4].
+     * with writing [RLC-END-2]. The write end of a pipe that has lost its readers reports again when it can be written
+     * again [RLC-END-3]. So does a descriptor whose error only the program's own call has taken [RLC-END-4].
      *
      * An end that begins after the report, for example in the port's callout, is another end [RLC-END-5]. If an end
      * begins while the port is muted, suspended after its one shot, or without interest, the set reports it afterwards.

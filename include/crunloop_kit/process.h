@@ -77,7 +77,7 @@ int rlc_process_take_exit(int process_fd, int32_t process_id, rlc_process_exit *
 /** The kinds of rlc_spawn_action. */
 enum {
     RLC_SPAWN_DUPLICATE,        /**< The child's `fd` refers to this process's `source`. */
-    RLC_SPAWN_CLOSE,            /**< The child has no `fd`. */
+    RLC_SPAWN_CLOSE,            /**< The child closes `fd`. */
     RLC_SPAWN_OPEN,             /**< The child opens `path` as `fd`. */
     RLC_SPAWN_CHANGE_DIRECTORY, /**< `path` becomes the child's working directory. */
 };

@@ -25,10 +25,10 @@ RLK_API int rlk_loop_host_descriptor(rlk_loop *loop, const char *mode, uint64_t 
  * the wait the host calls rlk_loop_run_pending_work, or else rlk_loop_cancel_wait. If this call fails, except with
  * -EBUSY or -EALREADY, the loop does not wait in this mode.
  *
- * A callout of the loop may run the host's own loop (a dialogue, a popup, a drag), which prepares and serves the loop
- * there as it does outside. Such waits nest to any depth. Callouts that are on the stack are not called again. A wait
- * that is still open when the callout returns ends then; a stop that has come for it stops the run that called the
- * callout.
+ * A callout of the loop may run the host's own loop (a dialogue, a popup, a drag), which then prepares and serves the
+ * loop as it does outside of callouts. Such waits nest to any depth. Callouts that are on the stack are not called
+ * again. A wait that is still open when the callout returns ends then; a stop that has come for it stops the run that
+ * called the callout.
  *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.

@@ -198,7 +198,7 @@ typedef struct rlk_observer_options {
     uint32_t activities;      /**< RLK_ENTRY..., joined by |. */
     bool once;                /**< The observer is invalid after its first callout. */
     int64_t order;            /**< Lower ones are called first. */
-    rlk_retain_fn retain;     /**< Or NULL: the context becomes the item's. */
+    rlk_retain_fn retain;     /**< With NULL the context becomes the item's. */
     rlk_describe_fn describe; /**< Or NULL. */
 } rlk_observer_options;
 
@@ -237,9 +237,9 @@ typedef void (*rlk_source_fn)(rlk_item *source, void *context);
 typedef void (*rlk_source_hook_fn)(rlk_loop *loop, const char *mode, void *context);
 
 /**
- * Compares the contexts of two signalled sources: equal sources are one member of a mode. Called only for contexts with
- * equal hash numbers, and once for all sources that equal each other, so that the cost of a source does not grow with
- * the number of others [RLK-C-25].
+ * Compares the contexts of two signalled sources: equal sources are one member of a mode. A new source is compared only
+ * with sources of its hash number, and with one of those that equal each other, so that its cost does not grow with the
+ * number of others [RLK-C-25].
  *
  * The two sources may be in different loops, or in none, and any thread may compare them. So a comparison may still use
  * a context after rlk_item_release() of its source has returned: free the context in `release`, and not before. The
@@ -274,12 +274,12 @@ typedef struct rlk_source_options {
     rlk_source_fn perform;       /**< Called after a signal. */
     void *context;               /**< Handed to the functions. */
     rlk_release_fn release;      /**< Or NULL. With one of the next four: called when no reference is left. */
-    rlk_source_hook_fn schedule; /**< Or NULL: called when the source has entered a mode. */
-    rlk_source_hook_fn cancel;   /**< Or NULL: called when the source has left a mode. */
-    rlk_equal_fn equal;          /**< Or NULL: a source equals itself only. */
+    rlk_source_hook_fn schedule; /**< Called when the source has entered a mode; may be NULL. */
+    rlk_source_hook_fn cancel;   /**< Called when the source has left a mode; may be NULL. */
+    rlk_equal_fn equal;          /**< Compares two sources; with NULL a source equals only itself. */
     rlk_hash_fn hash;            /**< With `equal`, and only with it. */
     int64_t order;               /**< Lower ones are performed first. */
-    rlk_retain_fn retain;        /**< Or NULL: the context becomes the item's. */
+    rlk_retain_fn retain;        /**< With NULL the context becomes the item's. */
     rlk_describe_fn describe;    /**< Or NULL. */
 } rlk_source_options;
 

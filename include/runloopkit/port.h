@@ -279,11 +279,11 @@ RLK_API bool rlk_right_is_equal(rlk_right *right, rlk_right *other);
  * @param timeout_ns The longest wait while the port is full; 0 for no wait; RLK_TIME_FOREVER for no limit.
  * @return 0; -EINVAL, -EPIPE (the receiver is gone), -EAGAIN (the port is full, and timeout_ns is 0), -ETIMEDOUT,
  *         -EDEADLK (it is full, only this thread's loop serves it, and there is no limit), -EBADF (a descriptor was
- *         taken, or sent before), -ECHILD. By a name or to another process also -EACCES (the receiver has refused this
- *         process or one of its messages, and has ended the connection), -EMSGSIZE (too many parts, or a packet that is
- *         larger than the connection takes), -ETOOMANYREFS (too many descriptors, or too many in transit), -EMFILE,
- *         -ENOBUFS and others of sendmsg(2) and memfd_create(2). For a message with a right to a third process's port
- *         also the errors of sending to that process.
+ *         taken, or sent before), -ECHILD. By a right from rlk_right_connect, or to another process, also -EACCES (the
+ *         receiver has refused this process or one of its messages, and has ended the connection), -EMSGSIZE (too many
+ *         parts, or a packet that is larger than the connection takes), -ETOOMANYREFS (too many descriptors, or too
+ *         many in transit), -EMFILE, -ENOBUFS and others of sendmsg(2) and memfd_create(2). For a message with a right
+ *         to a third process's port also the errors of sending to that process.
  *
  * Thread: [any].  Blocks: while the port is full.  Cost: O(parts); one write(2) if the loop sleeps.
  */

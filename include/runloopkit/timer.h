@@ -26,7 +26,7 @@ typedef struct rlk_timer_options {
     uint64_t fire_date_ns;  /**< The first date; one in the past means now, RLK_TIME_FOREVER none. */
     uint64_t interval_ns;  /**< 0: fires once, and is then invalid. RLK_TIME_FOREVER: once for each date that is set. */
     uint64_t tolerance_ns; /**< How late it may fire to save a wake; may be 0. */
-    rlk_retain_fn retain;  /**< Or NULL: the context becomes the item's. */
+    rlk_retain_fn retain;  /**< With NULL the context becomes the item's. */
     rlk_describe_fn describe; /**< Or NULL. */
 } rlk_timer_options;
 
