@@ -141,7 +141,7 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
     return get_ready_to_sleep(loop, deadline_ns);
 }
 
-/** A wait with a timeout also ends for the first timer: other code may have closed the timerfd. Not inlined: rare. */
+/** Also cuts the timeout at the date of the timerfd, which other code may have closed. Not inlined: rare. */
 __attribute__((noinline)) static int get_ready_to_sleep_until(rlc_loop *loop, uint64_t *deadline_ns) {
     int status = rlc_loop_get_ready_to_sleep(loop, deadline_ns);
     if (loop->told_at_ns < *deadline_ns)

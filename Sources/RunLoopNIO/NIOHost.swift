@@ -17,9 +17,9 @@
   /// other. While there is no work, both sleep in one wait, and nothing wakes them. The event loop retains the host
   /// until `detach()` or its own end: the program need not.
   ///
-  /// After each pass the host prepares the loop for its sleep, and so calls the before-waiting observers. Later calls
-  /// of other code on the thread, such as a channel handler, act as calls from another thread do: `perform`, a timer, a
-  /// message and `wakeUp()` take effect at once, `signal()` alone and `enqueue` in the next pass.
+  /// After each pass the host prepares the loop for its sleep, and so calls the before-waiting observers. Calls that
+  /// other code on the thread, such as a channel handler, makes later act as calls from another thread do: `perform`, a
+  /// timer, a message and `wakeUp()` take effect at once, `signal()` alone and `enqueue` in the next pass.
   ///
   /// Nesting: a handler or task of the event loop may run the loop. A callout of the loop cannot run the event loop
   /// that has called it: SwiftNIO refuses to wait for an event loop on its own thread. A callout of a run may begin
@@ -55,12 +55,13 @@
     /// that sleeps until a loop has work; no code of the program runs there. Each host has two descriptors of its own.
     /// - Parameters:
     ///   - loop: The calling thread's loop, which the host retains.
-    ///   - mode: A loop has one host at a time, which serves one mode; the items of `.common` are in each common mode.
+    ///   - mode: A loop has one host at a time, which serves one mode; add items of several modes to `.common`.
     ///   - eventLoop: The calling thread's event loop, of a `MultiThreadedEventLoopGroup` or of
     ///     `MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop`.
-    ///   - onStop: Called on the loop's thread after `stop()` was called, by another thread, a handler or a callout of
-    ///     the loop; not after `detach()`. A stop by another thread has no effect before the first pass, and between a
-    ///     pass and the preparation that follows it: the loop does not run then. Released with the host.
+    ///   - onStop: Called on the loop's thread after another thread, a handler of the event loop or a callout of the
+    ///     loop has called `stop()`; not after `detach()`. A stop by another thread has no effect before the first
+    ///     pass, and between a pass and the preparation that follows it: the loop does not run then. Released with the
+    ///     host.
     /// - Throws: As `RunLoop.hostDescriptor(in:)`; `.wrongThread` if the event loop is another thread's;
     ///   `EventLoopError.unsupportedOperation` if it is of another kind; `.hostedElsewhere` if the loop has a host;
     ///   `.system` if there is no descriptor left, or no room for a thread; what SwiftNIO throws if it accepts no
@@ -191,7 +192,7 @@
     private func serve() {
       guard hosting.serve() else { return detach() }
       switch hosting.prepare() {
-      // A task of the event loop would run before the events that the event loop has polled, so the bell is rung.
+      // By the bell: the event loop polls its descriptors only when no task is left, so tasks would starve them.
       case .hasWork: watch?.bell.ring()
       case .mayWait: arm()
       // An outer `serve` is on the stack, and prepares the loop afterwards.
@@ -201,7 +202,7 @@
       reportStop()
     }
 
-    /// Called after the preparation, so that a further stop is not lost.
+    /// Called after the preparation, because a stop that `onStop` makes before it would have no effect.
     private func reportStop() {
       guard stopNote.take(), let watch, let onStop else { return }
       watch.bell.ring()  // the next pass serves work that `onStop` gives to the loop
@@ -237,7 +238,7 @@
   /// Unavailable without the trait `NIO` of the package.
   @available(*, unavailable, message: "RunLoopNIO needs the trait NIO: .package(…, traits: [\"NIO\"])")
   public struct NIOHost {
-    /// Unavailable like the type: without it the compiler would only report that there is no initializer.
+    /// Unavailable like the type. Without this initializer the compiler would only report that there is none.
     @available(*, unavailable, message: "RunLoopNIO needs the trait NIO: .package(…, traits: [\"NIO\"])")
     public init(
       of loop: RunLoop, in mode: RunLoop.Mode = .default, on eventLoop: Any, onStop: (() -> Void)? = nil

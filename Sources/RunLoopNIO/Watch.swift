@@ -24,7 +24,7 @@
     /// ring it again.
     func arm(_ descriptor: RunLoop.HostDescriptor) throws {
       if let source, descriptor == self.descriptor { return try source.setInterest(.readable) }
-      // If there is a source, the number belongs to another epoll instance by now.
+      // The source, if there is one, watches an epoll instance that the loop has replaced.
       source?.invalidate()
       // Edge-triggered: a one-shot source leaves the thread's epoll instance, and adding it again may fail for lack of
       // room.

@@ -32,7 +32,7 @@ typedef struct rlc_port_name {
     int listener;           /**< Watch it for reading, and accept: see rlc_message_socket_accept. Non-blocking. */
     int lock;               /**< The lock file. */
     uint64_t device, inode; /**< Identify the socket in the folder. */
-    char *path;             /**< Of the folder; the library owns it. NULL: rlc_port_folder_open opens another one. */
+    char *path;             /**< Of the folder; the library owns it. NULL: rlc_port_folder_path does not lead to it. */
     char name[RLC_PORT_NAME_LONGEST + 1];
 } rlc_port_name;
 
@@ -82,8 +82,8 @@ int rlc_port_folder_open(void);
  * @return 0; -EINVAL (see rlc_port_name_is_valid), -EADDRINUSE (a living process owns it), -EACCES, -ENOSPC, -EROFS,
  *         -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, -EBADF (folder is not open), -ENOENT (the folder was removed, or there
  *         is no /proc), -EISDIR or -ELOOP (a folder or a symbolic link has the place of a file), -EMLINK (the lock file
- *         has another name, or is no file), -EBUSY (another process puts files in the place of the socket), -EFBIG (by
- *         RLIMIT_FSIZE; SIGXFSZ is not delivered), -ENOLCK.
+ *         has a second link, or is no file), -EBUSY (another process puts files in the place of the socket), -EFBIG
+ *         (by RLIMIT_FSIZE; SIGXFSZ is not delivered), -ENOLCK.
  *         If it fails, it leaves no file [RLC-NAME-10], but perhaps an empty lock file, which stops no later claim.
  *         rlc_failed_call names the call.
  *

@@ -42,8 +42,8 @@ enum { RLC_KIT_LEFT_STACK = 256 << 10 };
 extern void __asan_unpoison_memory_region(void const volatile *at, size_t size) __attribute__((weak));
 
 /**
- * Tells AddressSanitizer that no frame lies deeper on the stack than the caller's. libdispatch ends the main thread of
- * an async main, and thereby leaves its frames, from code that is not instrumented. So their marks stay. Without this
+ * Tells AddressSanitizer that no frame lies deeper on the stack than the caller's. libdispatch, which is not
+ * instrumented, ends the main thread of an async main. The marks of the frames that it leaves stay, and without this
  * call the sanitizer would report the caller's callees, which use the same memory.
  *
  * Thread: [loop], which is the main thread, at its end.

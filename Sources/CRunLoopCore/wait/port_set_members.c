@@ -383,7 +383,7 @@ int rlc_kit_watch_wakeup(rlc_port_set *set, rlc_wakeup_port *port) {
 
 int rlc_kit_renew_wakeup(rlc_port_set *set, rlc_wakeup_port *port) {
     const rlc_port *old = rlc_port_set_wakeup(set);
-    if (old != NULL) /* also if the new eventfd has the old number: epoll has to add it */
+    if (old != NULL) /* even if the new eventfd has the old one's number: epoll must add the new one */
         (void)rlc_port_set_remove(set, rlc_slot_token(&old->slot));
     return rlc_kit_watch_wakeup(set, port);
 }

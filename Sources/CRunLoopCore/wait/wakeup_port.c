@@ -108,7 +108,7 @@ void rlc_wakeup_port_move(rlc_wakeup_port *port, int epoll_fd, int new_epoll_fd)
 
 /**
  * Adds the new eventfd to the epoll instance in which the owner may sleep. If the owner announces a sleep after the
- * exchange, it does not sleep, and lets its sets watch the new eventfd first.
+ * exchange, it polls instead, and makes its sets watch the new eventfd.
  */
 static int show_to_sleeper(rlc_wakeup_port *port, int fd) {
     int epoll_fd = atomic_exchange(&port->watched_by, RLC_TO_BE_RENEWED);

@@ -6,8 +6,8 @@
  * such a callout: GLib would refuse to iterate from then on.
  *
  * If an exception or longjmp(3) leaves a dispatch, GLib keeps the list of the sources that it was dispatching. The
- * dispatch around it would use that list in place of its own, and GLib would end the process. If that outer dispatch is
- * the adapter's, the adapter empties the list. Any other callback that catches such an exception must call
+ * outer dispatch would use that list in place of its own, and GLib would end the process. If the outer dispatch is the
+ * adapter's, the adapter empties the list. Any other callback that catches such an exception must call
  * g_main_context_prepare before it returns.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_H
