@@ -128,7 +128,7 @@
     *, unavailable, message: "RunLoopFoundation needs the trait Foundation: .package(…, traits: [\"Foundation\"])"
   )
   public struct FoundationHost {
-    /// Unavailable like the type: without it the compiler would only report that there is no initializer.
+    /// Unavailable like the type. Without this initializer the compiler would only report that there is none.
     @available(
       *, unavailable, message: "RunLoopFoundation needs the trait Foundation: .package(…, traits: [\"Foundation\"])"
     )

@@ -208,7 +208,7 @@
   /// Unavailable without the trait `GLib` of the package.
   @available(*, unavailable, message: "RunLoopGLib needs the trait GLib: .package(…, traits: [\"GLib\"])")
   public struct GLibHost {
-    /// Unavailable like the type: without it the compiler would only report that there is no initializer.
+    /// Unavailable like the type. Without this initializer the compiler would only report that there is none.
     @available(*, unavailable, message: "RunLoopGLib needs the trait GLib: .package(…, traits: [\"GLib\"])")
     public init(
       of loop: RunLoop, in mode: RunLoop.Mode = .default, context: OpaquePointer? = nil, priority: Int32 = 0,

@@ -89,7 +89,7 @@
   /// Unavailable without the trait `Metrics` of the package.
   @available(*, unavailable, message: "RunLoopMetrics needs the trait Metrics: .package(…, traits: [\"Metrics\"])")
   public struct RunLoopMetrics {
-    /// Unavailable like the type: without it the compiler would only report that there is no initializer.
+    /// Unavailable like the type. Without this initializer the compiler would only report that there is none.
     @available(*, unavailable, message: "RunLoopMetrics needs the trait Metrics: .package(…, traits: [\"Metrics\"])")
     public init(
       of loop: RunLoop, prefix: String = "run_loop", dimensions: [(String, String)] = [], factory: Any? = nil
