@@ -167,7 +167,7 @@ int rlc_loop_pass_with_hooks(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *
     /* A run inside of a prepare or a check may take a wake that was meant for this pass. */
     bool had_woken = loop->has_woken;
     loop->has_woken = false;
-    /* If a batch has events left, this pass serves them first, and does not poll. */
+    /* A pass that serves the rest of a batch does not poll, so it calls no prepares. */
     int status = rlc_port_set_holds_batch(loop->set) ? 1 : rlc_loop_call_prepares(loop);
     if (status >= 0) {
         /* A prepare may have removed the last watch, timer or hook: then there is nothing to sleep for. */

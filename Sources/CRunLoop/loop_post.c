@@ -14,8 +14,8 @@ static inline bool is_plain(const rlc_loop *loop) {
 }
 
 /**
- * Called if is_plain is false. Returns -ECHILD in a child of fork(2). Otherwise announces the hand-over to the race
- * detector, if there is one, and returns 0. The caller checks whether destroy has begun.
+ * Returns -ECHILD in a child of fork(2). Otherwise announces the hand-over to the race detector, if there is one, and
+ * returns 0. Post and defer skip it if is_plain is true. The caller checks whether destroy has begun.
  */
 __attribute__((noinline)) static int announce(rlc_loop *loop) {
     if (rlc_loop_is_forked(loop))

@@ -19,8 +19,8 @@ final class Held<Function>: @unchecked Sendable {
     RaceDetector.handOver(self)
   }
 
-  /// Calls `body` with the function. To ThreadSanitizer, what was handed over with the function and with `object`
-  /// happens before the call, and the call happens before the end of both.
+  /// Calls `body` with the function. Tells ThreadSanitizer that the hand-over of the function and of `object` happens
+  /// before the call, and the call before the end of both.
   @inline(__always)
   func call<R>(of object: AnyObject? = nil, _ body: (Function, UnsafeMutableRawPointer?) -> R) -> R {
     RaceDetector.takeOver(self)

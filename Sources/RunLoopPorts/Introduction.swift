@@ -30,7 +30,7 @@ enum Introduction {
         try answer.channel.introduce(ends.0, to: answer.number, movesAnswer: true, timeout)
       }
     } catch {
-      // The caller also sends an invalid right: the receiver finds the other end closed.
+      // The caller sends even an invalid right: the receiver finds the other end closed.
       if error != .portInvalid {
         Unshared.close(ends.1)
         throw error

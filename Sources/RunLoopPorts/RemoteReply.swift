@@ -32,12 +32,13 @@ final class RemoteReply: Destination, @unchecked Sendable {
     invalidation.invalidate()
   }
 
-  /// Called after the introduction of the process whose request this answers: the end of the first connection does not
-  /// end the right any more.
+  /// Called when the process that awaits the answer was sent its end of a new connection: from then on the end of the
+  /// old connection does not end the right.
   func hasMoved() { channel.answerHasMoved(number) }
 
-  /// The message was not sent, so this process keeps the receiver's end of the introduction as the right's connection.
-  /// The right becomes invalid if memory is short, or if the peer has reached its limit of connections.
+  /// Called if the message with the right was not sent: this process keeps the receiver's end of the introduction as
+  /// the right's connection. The right becomes invalid if memory is short, or if the peer has reached its limit of
+  /// connections.
   func comesBack(on end: Int32) {
     let first = place
     guard !first.channel.isForked else { return giveBack() }  // this child of fork(2) has closed the end

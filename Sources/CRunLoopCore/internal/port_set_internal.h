@@ -7,7 +7,7 @@
  * An *end* is a hang-up, an error, or the end of the file. While an end lasts its port is *quiet*: the *edge set*, an
  * epoll set of its own, watches it edge-triggered (port_set_edges.c). The *first set* is the one on epoll_fd.
  *
- * All functions are [locked]. Those that use the batch run on the owner's thread only.
+ * All functions are [locked]. Those that use the batch run on the set's thread only, which calls rlc_port_set_wait.
  */
 #ifndef RLC_PORT_SET_INTERNAL_H
 #define RLC_PORT_SET_INTERNAL_H
@@ -28,7 +28,7 @@ enum {
     RLC_PORT_REGISTERED = 1 << 0, /**< The first set has the number under this port's token. */
     RLC_PORT_MEMBER = 1 << 1,     /**< rlc_port_set_enroll has made it a member. */
     RLC_PORT_MUTED = 1 << 2,
-    RLC_PORT_SUSPENDED = 1 << 3, /**< It was reported, as one-shot or refused, and waits for its interest to be set. */
+    RLC_PORT_SUSPENDED = 1 << 3, /**< Its one-shot event or refusal was reported: no more until its interest is set. */
     RLC_PORT_ORPHAN = 1 << 4,    /**< Its number was closed, and may refer to another file. */
     RLC_PORT_UNWATCHED = 1 << 5, /**< epoll should watch it and does not: the set, or rlc_loop, has to report that. */
     RLC_PORT_SHARED = 1 << 6,    /**< An owner: older members share its number. */
@@ -101,11 +101,11 @@ enum { RLC_EDGE_COUNT_BITS = 22 };
 
 struct rlc_port_set {
     /* First, as rlc_kit_port_set_head: */
-    uint32_t cursor, fetched; /**< The next event of the batch, and how many there are. Owner's thread. */
+    uint32_t cursor, fetched; /**< The next event of the batch, and how many there are. Set's thread. */
     /** rlc_port_set_take has a member to report that epoll does not watch, or quiet ports to poll. */
     _Atomic bool has_unwatched;
     _Atomic bool has_chores; /**< The next wait has more to do: a larger batch, or quiet ports to poll. */
-    bool is_fresh;           /**< No event was taken since the wait that fetched the batch. Owner's thread. */
+    bool is_fresh;           /**< No event was taken since the wait that fetched the batch. Set's thread. */
     uint32_t bucket_count;
     const rlc_kernel *kernel;
     rlc_slot_table ports;
@@ -121,7 +121,7 @@ struct rlc_port_set {
     uint32_t has_news : 1;                     /**< A quiet port has become level-triggered again. */
     uint16_t hint_count;
 
-    /* The owner's thread uses these. */
+    /* The set's thread uses these. */
     uint8_t shared_cursor; /**< The cursor of the event that several members get, plus 1. */
     uint8_t hidden;        /**< An rlc_hidden. */
     uint32_t changes_at_wait;
@@ -130,7 +130,7 @@ struct rlc_port_set {
     _Atomic uint32_t rebuilds;
     /** A larger batch that an insertion has made. The next wait takes it into use. */
     _Atomic(rlc_batch *) next_batch;
-    rlc_batch *batch; /**< Owner's thread. */
+    rlc_batch *batch; /**< Set's thread. */
 };
 
 static_assert(sizeof(struct rlc_port_set) <= 120 || sizeof(void *) != 8, "malloc(3) takes 128 bytes for it");
@@ -286,9 +286,9 @@ void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlie
 /** Deletes the owner's number from the edge set, if it is there. */
 void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner);
 /**
- * Replaces the first set's event of the edge set by the oldest event in the edge set, and returns the port of that one.
- * NULL if there is none. NULL also if its port is muted, suspended or shared: then the ports of the number become
- * level-triggered, and the first set reports the event.
+ * Replaces `event`, with which the first set reports the edge set, by the oldest event in the edge set. Returns that
+ * one's port; NULL if there is none. NULL also if its port is muted, suspended or shared: then the ports of the number
+ * become level-triggered, and the first set reports the event.
  */
 rlc_port *rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event);
 /** Tells whether the port can do what it waits for in spite of the end in these events. */

@@ -39,7 +39,7 @@ void rlc_kit_unshared_end(void) {
 }
 
 void rlc_kit_unshared_begin(void) {
-    (void)rlc_fork_generation(); /* a new process begins with no sections */
+    (void)rlc_fork_generation(); /* in a new process, ends the parent's sections */
     uint32_t seen = __atomic_load_n(&unshared_state, __ATOMIC_RELAXED);
     for (;;) {
         if (seen >= FORK) {
@@ -171,8 +171,8 @@ static void close_all_inherited(uint32_t generation) {
 /* ---- the generation of the process ---- */
 
 /*
- * fork(2) copies `last_generation` and wipes `*rlc_fork_word`: a child finds 0 there and takes the next one. The
- * words have no atomic type, because C++ includes the header; so the code uses the compiler's builtins.
+ * fork(2) copies `last_generation` and wipes `*rlc_fork_word`: a child finds 0 there and takes the next
+ * generation. The words have no atomic type, because C++ includes the header; so the code uses the compiler's builtins.
  */
 static uint32_t last_generation, without_page;
 const uint32_t *rlc_fork_word = &without_page;

@@ -19,7 +19,7 @@ static_assert(
     EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLERR == POLLERR && EPOLLHUP == POLLHUP && EPOLLPRI == POLLPRI,
     "one vocabulary");
 
-/* ---- waiting: the owner's thread, without the lock ---- */
+/* ---- waiting: the set's thread, without the lock ---- */
 
 bool rlc_port_set_has_batch(const rlc_port_set *set) {
     return rlc_port_set_has_events(set);
@@ -239,7 +239,7 @@ static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t ev
     return ready;
 }
 
-/* ---- taking: under the lock, on the owner's thread ---- */
+/* ---- taking: under the lock, on the set's thread ---- */
 
 void rlc_port_set_drop_strays(rlc_port_set *set) {
     /* If registrations have changed since the wait, an event may be stale without a stray. epoll repeats a stray's. */

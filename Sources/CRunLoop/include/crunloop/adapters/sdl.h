@@ -3,7 +3,7 @@
  *
  * The program calls rlc_sdl_wait in place of SDL_WaitEvent and SDL_PollEvent. SDL cannot wait for a descriptor. So a
  * thread of the adapter waits for it while the program sleeps, and pushes one event of the adapter's own type, which
- * rlc_sdl_wait removes. If other code takes or flushes the event, such as a dialogue that has a loop of its own, the
+ * rlc_sdl_wait removes. If other code, such as a dialogue that has a loop of its own, takes or flushes the event, the
  * next rlc_sdl_wait notices that. Only an event filter that drops the type keeps rlc_sdl_wait asleep.
  */
 #ifndef CRUNLOOP_ADAPTERS_SDL_H
@@ -143,8 +143,8 @@ static inline int rlc_sdl_attach(rlc_loop *loop, rlc_sdl_host **ret_host) {
  * @return 1: there is an event; 0: none; -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD. If a pass
  *         fails while there is an event, the call returns 1, and the next call returns the error.
  *
- * Thread: [loop], on which SDL was initialised.  Blocks.  Cost: the pass and SDL's own cost, and two thread switches
- * after each sleep that the loop's work ends.
+ * Thread: [loop], on which SDL was initialised.  Blocks.  Cost: the pass and SDL's own cost; if work of the loop
+ * has ended a sleep, two thread switches more.
  */
 static inline int rlc_sdl_wait(rlc_sdl_host *host, SDL_Event *event, int timeout_ms) {
     bool has_work = rlc_hosted_prepare(&host->hosted);
