@@ -53,6 +53,19 @@ final class LeakTests: XCTestCase {
     }
   }
 
+  /// The host's preparation has found the event, and no pass has served it.
+  func test_RLK_LEAK_1_anEventThatAHostHasFoundHoldsNoSource() {
+    let (weak, counter) = (Box<[Weak]>([]), EventCounter())
+    counter.add()
+    onThread {
+      let source = try RunLoop.PortSource(fileDescriptor: counter.descriptor) { _ in XCTFail("it was served") }
+      weak.value = [Weak(source)]
+      try RunLoop.current.add(source)
+      XCTAssertTrue(try RunLoop.current.prepareToWait())
+    }
+    XCTAssertEqual(weak.value.compactMap { $0.object.map { "\($0)" } }, [])
+  }
+
   func test_RLK_LEAK_2_removedAndInvalidatedItemsAreFreedWhileTheLoopLives() {
     onThread {
       let (loop, counter) = (RunLoop.current, EventCounter())
