@@ -24,6 +24,18 @@ final class AsyncSendTests: XCTestCase {
     serving.stop()
   }
 
+  /// A right to answer always has room.
+  func test_RLK_ASYNC_11_aTaskAnswersARequestOfItsProcess() async throws {
+    let port = Port { _, message in
+      let (reply, id) = (message.reply!, message.id)
+      Task { try? await reply.send(Message(id: id * 2)) }
+    }
+    let serving = ServingThread(port)
+    let answer = try await port.sendRight.request(Message(id: 21), timeout: .seconds(60))
+    XCTAssertEqual(answer.id, 42)
+    serving.stop()
+  }
+
   /// The thread that serves the port sends to it: the other form would wait for itself.
   func test_RLK_ASYNC_11_aTaskOnThePortsOwnLoopMayWait() async throws {
     let ids = Box<[UInt32]>([])
