@@ -44,7 +44,7 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
     loop->is_watched_for_races = rlc_race_detector_is_here();
     atomic_init(&loop->plain_generation, loop->is_watched_for_races ? UINT32_MAX : loop->fork_generation);
     loop->deferred_end = &loop->deferred;
-    loop->timers_at_ns = loop->told_at_ns = RLC_TIME_FOREVER;
+    loop->timers_at_ns = loop->armed_at_ns = RLC_TIME_FOREVER;
     loop->pending = loop->failed = rlc_slot_list_empty();
     loop->due = rlc_slot_list_empty();
     TAILQ_INIT(&loop->hooks);
@@ -76,7 +76,7 @@ int rlc_loop_destroy(rlc_loop *loop) {
         return 0;
     if (loop->at != 0) {
         /* If the run sleeps, its thread was cancelled: the caller is its cleanup handler, or has joined it. */
-        bool is_sleeping = loop->skipped_looks == RLC_LOOK_SLEEPS;
+        bool is_sleeping = loop->skipped_polls == RLC_POLL_SLEEPS;
         if (!is_sleeping && rlc_loop_is_running(loop, (uintptr_t)__builtin_frame_address(0)))
             return -EBUSY;
         rlc_loop_end_inner(loop, NULL);

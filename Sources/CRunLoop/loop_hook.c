@@ -172,7 +172,7 @@ int rlc_loop_pass_with_hooks(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *
     if (status >= 0) {
         /* A prepare may have removed the last watch, timer or hook: then there is nothing to sleep for. */
         bool may_sleep = status > 0 && !rlc_loop_is_finished(loop);
-        rlc_loop_demand_look(loop);
+        rlc_loop_demand_poll(loop);
         loop->is_prepared = true;
         status = rlc_loop_pass(loop, may_sleep ? deadline_ns : 0, outcome);
         loop->is_prepared = false; /* the pass may have left it set, if the last hook was removed */

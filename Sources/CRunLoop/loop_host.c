@@ -32,7 +32,7 @@ int rlc_loop_prepare(rlc_loop *loop) {
     uint64_t rebuilds = rlc_port_set_rebuilds(loop->set);
     rlc_loop_flush_watches(loop);
     if (loop->set->hidden != RLC_NONE_HIDDEN)
-        rlc_port_set_look_behind_ends(loop->set); /* as a wait of the loop would */
+        rlc_port_set_poll_ended(loop->set); /* as a wait of the loop would */
     if (rlc_port_set_rebuilds(loop->set) != rebuilds)
         return 1; /* the host has to watch the new instance: see rlc_loop_rebuilds */
     if (prepared == 0 || rlc_loop_has_work(loop) || rlc_loop_has_due_timer(loop))
@@ -54,7 +54,7 @@ RLC_ON_STACK int rlc_loop_dispatch(rlc_loop *loop) {
     rlc_loop_enter(loop, &mark);
     const rlc_outer_run *outer = loop->outer;
     rlc_outcome outcome = {false, false};
-    rlc_loop_demand_look(loop); /* otherwise the host's descriptor would stay readable */
+    rlc_loop_demand_poll(loop); /* otherwise the host's descriptor would stay readable */
     int status = rlc_loop_pass(loop, 0, &outcome);
     rlc_loop_end_inner(loop, outer);
     rlc_loop_leave(loop, false);

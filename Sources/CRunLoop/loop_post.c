@@ -99,6 +99,6 @@ int rlc_loop_stop(rlc_loop *loop) {
         if (word == 0 || (word & 1) != 0)
             return rlc_wakeup_word(loop->wakeup) == RLC_WORD_CLOSED ? -ESHUTDOWN : 0;
     } while (!atomic_compare_exchange_weak(&loop->stop, &word, word | 1));
-    status = rlc_wakeup_port_kick(loop->wakeup);
+    status = rlc_wakeup_port_interrupt(loop->wakeup);
     return status < 0 ? status : 0;
 }

@@ -22,11 +22,11 @@ enum { TOLERANT_NS = 100 * 1000 };
 /* The loop searches at most so many events for the timerfd's; if there are more, it reads the clock instead. */
 enum { FEW_EVENTS = RLC_BATCH_MIN - 1 };
 
-/* ---- polls of the kernel; the code calls them looks ---- */
+/* ---- polls of the kernel ---- */
 
 /** True if no timer becomes due while polls are left out: FAR_NS is much longer than SKIPPING_NS_MAX. */
 static inline bool is_far_from_timers(const rlc_loop *loop) {
-    return loop->timers_at_ns > loop->looked_ns + FAR_NS;
+    return loop->timers_at_ns > loop->polled_at_ns + FAR_NS;
 }
 
 /** As is_far_from_timers, but reads the heap if need be: a date may have been cancelled. */
@@ -41,33 +41,33 @@ __attribute__((noinline)) static bool is_really_far_from_timers(rlc_loop *loop) 
  * notices long callouts; they are BLIND_SKIPS_MAX from the beginning if the posts before the last poll were short.
  */
 static uint32_t next_skips(rlc_loop *loop) {
-    if (!is_really_far_from_timers(loop) || (loop->skipped_looks == 0 && !loop->is_brisk))
+    if (!is_really_far_from_timers(loop) || (loop->skipped_polls == 0 && !loop->is_brisk))
         return 1;
-    return loop->is_brisk || loop->skipped_looks > BLIND_SKIPS_MAX ? BLIND_SKIPS_MAX : loop->skipped_looks;
+    return loop->is_brisk || loop->skipped_polls > BLIND_SKIPS_MAX ? BLIND_SKIPS_MAX : loop->skipped_polls;
 }
 
 /* Not inlined, so that the rest is inlined into the usual pass. */
-__attribute__((noinline)) static bool may_skip_look_by_clock(rlc_loop *loop) {
+__attribute__((noinline)) static bool may_skip_poll_by_clock(rlc_loop *loop) {
     uint64_t now = rlc_loop_now(loop);
-    bool is_over = now - loop->looked_ns >= SKIPPING_NS_MAX;
-    if (is_over || loop->skipped_looks >= RLC_LOOKS_SKIPPED_MAX) {
-        if (loop->skipped_looks != RLC_LOOK_IS_DUE)
-            loop->is_brisk = now - loop->looked_ns < loop->skipped_looks * BRISK_NS;
-        loop->skipped_looks = RLC_LOOK_IS_DUE;
-        loop->looked_ns = now;
+    bool is_over = now - loop->polled_at_ns >= SKIPPING_NS_MAX;
+    if (is_over || loop->skipped_polls >= RLC_POLLS_SKIPPED_MAX) {
+        if (loop->skipped_polls != RLC_POLL_IS_DUE)
+            loop->is_brisk = now - loop->polled_at_ns < loop->skipped_polls * BRISK_NS;
+        loop->skipped_polls = RLC_POLL_IS_DUE;
+        loop->polled_at_ns = now;
         return false;
     }
-    uint32_t skips = next_skips(loop), left = RLC_LOOKS_SKIPPED_MAX - loop->skipped_looks;
+    uint32_t skips = next_skips(loop), left = RLC_POLLS_SKIPPED_MAX - loop->skipped_polls;
     if (skips > left)
         skips = left;
-    loop->skipped_looks += skips;
+    loop->skipped_polls += skips;
     loop->blind_skips = skips - 1;
     return true;
 }
 
-static inline bool may_skip_look(rlc_loop *loop) {
+static inline bool may_skip_poll(rlc_loop *loop) {
     if (loop->blind_skips == 0)
-        return may_skip_look_by_clock(loop);
+        return may_skip_poll_by_clock(loop);
     loop->blind_skips--;
     return true;
 }
@@ -85,7 +85,7 @@ static uint64_t margin(rlc_loop *loop) {
  * once for a date: if other events end that wait first, it sets the timerfd.
  */
 static bool limits_wait(rlc_loop *loop, uint64_t wake_at_ns, uint64_t *deadline_ns) {
-    if (wake_at_ns == loop->limited_by_ns || wake_at_ns >= loop->told_at_ns)
+    if (wake_at_ns == loop->limited_by_ns || wake_at_ns >= loop->armed_at_ns)
         return false;
     uint64_t tolerance_ns = rlc_timer_heap_wake_tolerance(loop->heap);
     if (tolerance_ns < TOLERANT_NS || tolerance_ns / 2 < margin(loop))
@@ -97,7 +97,7 @@ static bool limits_wait(rlc_loop *loop, uint64_t wake_at_ns, uint64_t *deadline_
 }
 
 /** Makes the kernel end the sleep for the first timer. 1 or -errno. Not inlined: spares registers in the usual wait. */
-__attribute__((noinline)) static int tell_kernel(rlc_loop *loop, uint64_t *deadline_ns) {
+__attribute__((noinline)) static int arm_for_first_timer(rlc_loop *loop, uint64_t *deadline_ns) {
     uint64_t wake_at_ns = rlc_timer_heap_wake_at(loop->heap); /* moves the first timer to the front */
     rlc_loop_note_timers(loop);
     loop->has_moved_timers = true;
@@ -132,8 +132,8 @@ static inline int get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
         return 0;
     if (deadline_ns != NULL && rlc_loop_is_stopped(loop))
         return 0; /* a host has no deadline: its sleep does not end by the stop of an outer run */
-    if (rlc_loop_has_untold_timer(loop))
-        return tell_kernel(loop, deadline_ns);
+    if (rlc_loop_has_unarmed_timer(loop))
+        return arm_for_first_timer(loop, deadline_ns);
     return loop->has_moved_timers ? rlc_loop_spare_wake(loop) : 1;
 }
 
@@ -144,8 +144,8 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
 /** Also cuts the timeout at the date of the timerfd, which other code may have closed. Not inlined: rare. */
 __attribute__((noinline)) static int get_ready_to_sleep_until(rlc_loop *loop, uint64_t *deadline_ns) {
     int status = rlc_loop_get_ready_to_sleep(loop, deadline_ns);
-    if (loop->told_at_ns < *deadline_ns)
-        *deadline_ns = loop->told_at_ns;
+    if (loop->armed_at_ns < *deadline_ns)
+        *deadline_ns = loop->armed_at_ns;
     return status;
 }
 
@@ -160,10 +160,10 @@ static bool spin(rlc_loop *loop, uint64_t deadline_ns) {
 }
 
 /** Fetches events; waits until deadline_ns if there is nothing else to do. */
-static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
+static int poll_kernel(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     int status = 1;
     if (deadline_ns != 0) {
-        if ((rlc_loop_has_untold_timer(loop) && rlc_loop_has_due_timer(loop)) || spin(loop, deadline_ns))
+        if ((rlc_loop_has_unarmed_timer(loop) && rlc_loop_has_due_timer(loop)) || spin(loop, deadline_ns))
             status = 0;
         else if (deadline_ns == RLC_TIME_FOREVER)
             status = get_ready_to_sleep(loop, &deadline_ns);
@@ -172,14 +172,14 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
         if (status == 0)
             deadline_ns = 0;
         else
-            loop->skipped_looks = RLC_LOOK_SLEEPS; /* for rlc_loop_destroy, if the thread is cancelled in the wait */
+            loop->skipped_polls = RLC_POLL_SLEEPS; /* for rlc_loop_destroy, if the thread is cancelled in the wait */
     }
     if (status >= 0) {
         status = rlc_port_set_wait(loop->set, deadline_ns);
         if (status < 0)
             status = rlc_loop_wait_again(loop, deadline_ns, status);
     }
-    loop->skipped_looks = 0;
+    loop->skipped_polls = 0;
     loop->blind_skips = 0;
     if (rlc_wakeup_word_take(loop->wakeup) == RLC_WAKE_POSTED)
         outcome->woken = rlc_loop_note_wake(loop);
@@ -190,11 +190,11 @@ static int look(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
  * True if the poll shows that no timer is due: it has fetched events without the timerfd's, and the timerfd is set for
  * the first timer. The loop searches the events only if they are so few that the batch had room for the timerfd's.
  */
-static inline bool is_told_of_timers(const rlc_loop *loop, bool holds_batch) {
+static inline bool shows_no_timer_due(const rlc_loop *loop, bool holds_batch) {
     const rlc_port_set *set = loop->set;
     if (loop->timers_at_ns == RLC_TIME_FOREVER)
         return true;
-    if (holds_batch || rlc_loop_has_untold_timer(loop) || set->fetched == 0 || set->fetched > FEW_EVENTS)
+    if (holds_batch || rlc_loop_has_unarmed_timer(loop) || set->fetched == 0 || set->fetched > FEW_EVENTS)
         return false;
     for (uint32_t i = 0; i < set->fetched; i++) {
         if (set->batch->events[i].data.u64 == loop->timer_token.bits)
@@ -226,7 +226,7 @@ static bool call_events(rlc_loop *loop) {
             called = true;
         } else if (!rlc_port_is(port, RLC_PORT_WAKEUP)) {
             rlc_timer_port_note_expiry(port->context);
-            loop->told_at_ns = RLC_TIME_FOREVER;
+            loop->armed_at_ns = RLC_TIME_FOREVER;
         }
     }
     loop->trusts_batch = false;
@@ -257,7 +257,7 @@ static inline int call_posts(rlc_loop *loop, rlc_post_node *node) {
 static inline void check_dates(const rlc_loop *loop) {
 #ifdef RLC_INTERNAL_CHECKS
     assert(loop->heap == NULL || loop->timers_at_ns <= rlc_timer_heap_earliest_key(loop->heap));
-    assert(loop->timer_port == NULL || loop->told_at_ns == rlc_timer_port_armed(loop->timer_port));
+    assert(loop->timer_port == NULL || loop->armed_at_ns == rlc_timer_port_armed(loop->timer_port));
 #endif
     (void)loop;
 }
@@ -271,9 +271,9 @@ int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
         rlc_loop_flush_watches(loop);
     }
     bool is_busy = rlc_loop_has_work(loop), holds_batch = is_busy && rlc_port_set_holds_batch(loop->set);
-    bool skips_look = is_busy && !holds_batch && may_skip_look(loop);
-    if (!holds_batch && !skips_look) {
-        int status = look(loop, is_busy ? 0 : deadline_ns, outcome);
+    bool skips_poll = is_busy && !holds_batch && may_skip_poll(loop);
+    if (!holds_batch && !skips_poll) {
+        int status = poll_kernel(loop, is_busy ? 0 : deadline_ns, outcome);
         if (status < 0)
             return status;
         if (loop->set->has_strays)
@@ -281,7 +281,7 @@ int rlc_loop_pass(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
         loop->set->is_fresh = false;
         loop->trusts_batch = true;
     }
-    bool needs_no_clock = skips_look ? is_far_from_timers(loop) : is_told_of_timers(loop, holds_batch);
+    bool needs_no_clock = skips_poll ? is_far_from_timers(loop) : shows_no_timer_due(loop, holds_batch);
     uint64_t now_ns = needs_no_clock ? 0 : rlc_loop_now(loop);
     if (!needs_no_clock && loop->timers_at_ns <= now_ns)
         rlc_loop_collect_due_timers(loop, now_ns);
@@ -317,7 +317,7 @@ static bool has_only_posts(rlc_loop *loop) {
  * could make it false sets blind_skips to 0. Returns RLC_RUN_STOPPED, 0 to continue the run, or -ECHILD.
  */
 static int serve_posts(rlc_loop *loop) {
-    while (has_only_posts(loop) && may_skip_look(loop)) {
+    while (has_only_posts(loop) && may_skip_poll(loop)) {
         while (true) {
             if (call_posts(loop, rlc_loop_take_queued(loop)) < 0)
                 return -ECHILD;
@@ -364,7 +364,7 @@ RLC_ON_STACK static int run(rlc_loop *loop, uint64_t deadline_ns, bool is_once) 
     rlc_loop_enter(loop, &mark);
     const rlc_outer_run *outer = loop->outer;
     bool is_endless = !is_once && deadline_ns == RLC_TIME_FOREVER;
-    if (is_endless && loop->told_at_ns != RLC_TIME_FOREVER)
+    if (is_endless && loop->armed_at_ns != RLC_TIME_FOREVER)
         rlc_loop_verify_timer_port(loop); /* no wait has a timeout: only the timerfd ends it for timers */
     while (true) {
         int result = step(loop, deadline_ns, is_once);

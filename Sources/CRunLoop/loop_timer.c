@@ -2,7 +2,7 @@
 #include "memory.h"
 #include "timer_port_internal.h"
 
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 #include <errno.h>
 
 static rlc_timer *timer_at(const rlc_loop *loop, uint32_t slot) {
@@ -40,7 +40,7 @@ void rlc_loop_lose_timer_port(rlc_loop *loop) {
     (void)rlc_port_set_remove(loop->set, loop->timer_token); /* cannot fail: it is a member */
     rlc_timer_port_destroy(loop->timer_port);
     loop->timer_port = NULL;
-    loop->told_at_ns = RLC_TIME_FOREVER;
+    loop->armed_at_ns = RLC_TIME_FOREVER;
 }
 
 /** Drops a timerfd that could not be set: other code has closed it, or the kernel refuses the call. */
@@ -68,7 +68,7 @@ int rlc_loop_arm_timer_port(rlc_loop *loop, uint64_t wake_at_ns) {
             break;
         drop_timer_port(loop, status);
     }
-    loop->told_at_ns = loop->timer_port == NULL ? RLC_TIME_FOREVER : rlc_timer_port_armed(loop->timer_port);
+    loop->armed_at_ns = loop->timer_port == NULL ? RLC_TIME_FOREVER : rlc_timer_port_armed(loop->timer_port);
     return status;
 }
 
@@ -209,8 +209,8 @@ static bool is_worth_a_call(rlc_timer_port *port, uint64_t now_ns) {
 
 /** True if the timerfd is set for a date that no timer has any more, and the loop has not decided to keep it. */
 static bool is_set_too_early(const rlc_loop *loop) {
-    return loop->told_at_ns != RLC_TIME_FOREVER && loop->told_at_ns != loop->timer_port->left_ns &&
-           loop->told_at_ns < rlc_timer_heap_earliest_key(loop->heap);
+    return loop->armed_at_ns != RLC_TIME_FOREVER && loop->armed_at_ns != loop->timer_port->left_ns &&
+           loop->armed_at_ns < rlc_timer_heap_earliest_key(loop->heap);
 }
 
 int rlc_loop_spare_wake(rlc_loop *loop) {
@@ -219,10 +219,10 @@ int rlc_loop_spare_wake(rlc_loop *loop) {
         return 1;
     rlc_timer_port *port = loop->timer_port;
     uint64_t now_ns = rlc_loop_now(loop);
-    port->left_ns = loop->told_at_ns;
-    if (now_ns >= loop->told_at_ns || !is_worth_a_call(port, now_ns))
+    port->left_ns = loop->armed_at_ns;
+    if (now_ns >= loop->armed_at_ns || !is_worth_a_call(port, now_ns))
         return 1;
-    port->spared_ns = loop->told_at_ns;
+    port->spared_ns = loop->armed_at_ns;
     rlc_loop_note_timers(loop);
     if (rlc_loop_has_timers(loop)) {
         rlc_timer_port_note_expiry(port); /* so that the port accepts a later date */
@@ -234,16 +234,16 @@ int rlc_loop_spare_wake(rlc_loop *loop) {
         return status;
     if (status < 0)
         drop_timer_port(loop, status);
-    loop->told_at_ns = RLC_TIME_FOREVER;
+    loop->armed_at_ns = RLC_TIME_FOREVER;
     return 1;
 }
 
 /* ---- firing ---- */
 
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns) {
-    if (loop->told_at_ns <= now_ns && loop->set->fetched == 0) { /* no event came: the timerfd may be closed */
+    if (loop->armed_at_ns <= now_ns && loop->set->fetched == 0) { /* no event came: the timerfd may be closed */
         rlc_timer_port_note_expiry(loop->timer_port);
-        loop->told_at_ns = RLC_TIME_FOREVER;
+        loop->armed_at_ns = RLC_TIME_FOREVER;
     }
     loop->has_moved_timers = true;
     rlc_timer_heap_collect(loop->heap, now_ns, join_due, loop);

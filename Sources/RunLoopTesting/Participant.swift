@@ -1,6 +1,6 @@
 internal import RunLoopLibc
 
-/// One thread that takes part. The turns retain it until it leaves. `Turns.lock` guards all fields except `looks`,
+/// One thread that takes part. The turns retain it until it leaves. `Turns.lock` guards all fields except `polls`,
 /// `isAway` and `destructorRounds`, which only its thread uses.
 final class Participant: @unchecked Sendable {
   let turns: Turns
@@ -13,7 +13,7 @@ final class Participant: @unchecked Sendable {
   /// It has left, and may come back.
   var isAway = false
   /// The number of its polls since it last blocked.
-  var looks = 0
+  var polls = 0
   /// How often the system has called its thread's destructors.
   var destructorRounds = 0
   /// The system's number of its thread; 0 before the thread's first step.

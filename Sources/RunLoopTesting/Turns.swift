@@ -37,7 +37,7 @@ final class Turns: @unchecked Sendable {
   private var reportedProgress: UInt64 = .max
 
   /// A participant that has polled so often without blocking sleeps for `spinSleep`.
-  private static let looksPerInstant = 64
+  private static let pollsPerInstant = 64
   private static let spinSleep: UInt64 = 500_000
   /// The clock stops at this value: `UInt64.max` means "never", and is no time.
   private static let lastMoment = UInt64.max - 1
@@ -210,7 +210,7 @@ final class Turns: @unchecked Sendable {
   }
 
   func blockLocked(_ participant: Participant, _ wait: Participant.Wait) {
-    participant.looks = 0
+    participant.polls = 0
     participant.wait = wait
     blocked.append(participant)
     holder = nil
@@ -241,11 +241,11 @@ final class Turns: @unchecked Sendable {
     }
   }
 
-  /// Counts a wait that did not block. After `looksPerInstant` of them the call sleeps.
-  func countLook() {
+  /// Counts a wait that did not block. After `pollsPerInstant` of them the call sleeps.
+  func countPoll() {
     guard let participant = current else { return }
-    participant.looks += 1
-    guard participant.looks >= Turns.looksPerInstant else { return }
+    participant.polls += 1
+    guard participant.polls >= Turns.pollsPerInstant else { return }
     let deadline = min(rlc_time_add(now, Turns.spinSleep), Turns.lastMoment)
     block(participant, Participant.Wait(deadline: deadline, purpose: "a moment, since it spins"))
   }

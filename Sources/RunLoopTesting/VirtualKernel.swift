@@ -39,17 +39,17 @@ private func virtualEpollWait(
   _ deadline: UInt64
 ) -> Int32 {
   let turns = Turns.of(context)
-  func look() -> Int32 { rlc_kernel_default().pointee.epoll_wait(nil, epoll, events, capacity, 0) }
+  func poll() -> Int32 { rlc_kernel_default().pointee.epoll_wait(nil, epoll, events, capacity, 0) }
   turns.fireDueTimers()
-  let found = look()
+  let found = poll()
   if found != 0 || deadline == 0 {
-    turns.countLook()
+    turns.countPoll()
     return found
   }
   let participant = turns.enterCurrentThread()
   while turns.now < deadline {
     turns.block(participant, Participant.Wait(descriptor: epoll, deadline: deadline, purpose: "an event of its loop"))
-    let found = look()
+    let found = poll()
     if found != 0 { return found }
   }
   return 0

@@ -189,6 +189,6 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
   ///
   /// - Thread: Any participant; on other threads it does nothing.
   package func spin() {
-    turns.countLook()
+    turns.countPoll()
   }
 }

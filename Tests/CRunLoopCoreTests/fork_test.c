@@ -73,7 +73,7 @@ static void test_RLC_FORK_2_child_leaves_ports_alone(void) {
     if (child == 0) {
         rlc_token other;
         CHECK_EQUAL(rlc_wakeup_port_signal(wakeup), -ECHILD);
-        CHECK_EQUAL(rlc_wakeup_port_kick(wakeup), -ECHILD);
+        CHECK_EQUAL(rlc_wakeup_port_interrupt(wakeup), -ECHILD);
         CHECK_EQUAL(rlc_timer_port_want(timer, 1), -ECHILD);
         CHECK_EQUAL(rlc_port_set_insert(set, ends[1], RLC_PORT_READINESS, RLC_WRITABLE, NULL, &other), -ECHILD);
         CHECK_EQUAL(rlc_port_set_remove(set, token), 0);

@@ -1,7 +1,7 @@
 /* A set whose tables have grown: what holds for its first members holds for the later ones, and for those from before. */
 #include "port_sets.h"
 
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 
 enum { CROWD = 40, FIRST_TAG = 100 };
 

@@ -1,7 +1,7 @@
 /* Owned members: which fetched events are believed, and which are verified all the same. */
 #include "port_sets.h"
 
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 
 enum { PIPES = 3 };
 

@@ -1,7 +1,7 @@
 /* Members that epoll ceases to watch by a call that has nobody to answer to: take tells of them, once; they are tried again. */
 #include "port_sets.h"
 
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 #include <sys/epoll.h>
 
 enum { REFUSED = 1000 * RLC_FATE_REFUSED + RLC_ERROR, LOST = 1000 * RLC_FATE_LOST + RLC_ERROR };

@@ -3,7 +3,7 @@
 #include "slot_holes.h"
 #include "timer_heap_internal.h"
 
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 
 enum { MANY = 8000, CHUNKS = MANY / RLC_SLOTS_PER_CHUNK };
 

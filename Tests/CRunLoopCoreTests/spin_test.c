@@ -91,9 +91,9 @@ static void test_RLC_SPIN_1_what_was_there_or_came_late_teaches_nothing(void) {
     watched = port;
     rlc_spin_set(&spinning, RLC_SPIN_USUAL_NS);
     for (int i = 0; i < 100; i++) {
-        CHECK_EQUAL(rlc_wakeup_port_kick(port), 0);
+        CHECK_EQUAL(rlc_wakeup_port_interrupt(port), 0);
         CHECK(spin(&spinning, port));
-        CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_KICKED);
+        CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_INTERRUPTED);
     }
     CHECK_EQUAL(readings, 0);
     at_reading = signal_after_the_limit;

@@ -1,6 +1,6 @@
 #include "harness.h"
 
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 
 #include <poll.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static void test_RLC_WAKE_1_no_write_while_awake(void) {
     rlc_wakeup_port *port = make_port();
     CHECK_EQUAL(rlc_wakeup_port_signal(port), 0);
     CHECK_EQUAL(rlc_wakeup_port_signal(port), 0);
-    CHECK_EQUAL(rlc_wakeup_port_kick(port), 0);
+    CHECK_EQUAL(rlc_wakeup_port_interrupt(port), 0);
     CHECK_EQUAL(count_of(&kernel.writes), 0);
     CHECK(!rlc_wakeup_port_begin_wait(port)); /* posted: do not block */
     CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_POSTED);
@@ -36,7 +36,7 @@ static void test_RLC_WAKE_2_one_write_while_asleep(void) {
     CHECK_EQUAL(rlc_wakeup_port_signal(port), 1);
     CHECK(!rlc_wakeup_port_is_asleep(port));
     CHECK_EQUAL(rlc_wakeup_port_signal(port), 0);
-    CHECK_EQUAL(rlc_wakeup_port_kick(port), 0);
+    CHECK_EQUAL(rlc_wakeup_port_interrupt(port), 0);
     CHECK_EQUAL(count_of(&kernel.writes), 1);
     CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_POSTED);
     rlc_wakeup_port_release(port);
@@ -45,16 +45,16 @@ static void test_RLC_WAKE_2_one_write_while_asleep(void) {
 static void test_RLC_WAKE_3_kick_is_weaker_than_a_wake(void) {
     rlc_wakeup_port *port = make_port();
     CHECK(rlc_wakeup_port_begin_wait(port));
-    CHECK_EQUAL(rlc_wakeup_port_kick(port), 1);
-    CHECK_EQUAL(rlc_wakeup_port_kick(port), 0);
+    CHECK_EQUAL(rlc_wakeup_port_interrupt(port), 1);
+    CHECK_EQUAL(rlc_wakeup_port_interrupt(port), 0);
     CHECK(!rlc_wakeup_port_begin_wait(port));
     CHECK_EQUAL(rlc_wakeup_port_signal(port), 0); /* the kicker has written */
     CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_POSTED);
     CHECK_EQUAL(rlc_wakeup_port_signal(port), 0);
-    CHECK_EQUAL(rlc_wakeup_port_kick(port), 0);
+    CHECK_EQUAL(rlc_wakeup_port_interrupt(port), 0);
     CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_POSTED); /* never weakened */
-    CHECK_EQUAL(rlc_wakeup_port_kick(port), 0);
-    CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_KICKED);
+    CHECK_EQUAL(rlc_wakeup_port_interrupt(port), 0);
+    CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_INTERRUPTED);
     CHECK_EQUAL(count_of(&kernel.writes), 1);
     rlc_wakeup_port_release(port);
 }
@@ -62,9 +62,9 @@ static void test_RLC_WAKE_3_kick_is_weaker_than_a_wake(void) {
 static void test_RLC_WAKE_10_quiet_if_take_has_nothing_to_do(void) {
     rlc_wakeup_port *port = make_port();
     CHECK(rlc_kit_is_quiet(port));
-    CHECK_EQUAL(rlc_wakeup_port_kick(port), 0);
+    CHECK_EQUAL(rlc_wakeup_port_interrupt(port), 0);
     CHECK(!rlc_kit_is_quiet(port));
-    CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_KICKED);
+    CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_INTERRUPTED);
     CHECK(rlc_kit_is_quiet(port));
     CHECK_EQUAL(rlc_wakeup_port_signal(port), 0);
     CHECK(!rlc_kit_is_quiet(port));
@@ -105,7 +105,7 @@ static void test_RLC_WAKE_4_closed(void) {
     CHECK(rlc_wakeup_port_begin_wait(port));
     rlc_wakeup_port_close(port);
     CHECK_EQUAL(rlc_wakeup_port_signal(port), -ESHUTDOWN);
-    CHECK_EQUAL(rlc_wakeup_port_kick(port), -ESHUTDOWN);
+    CHECK_EQUAL(rlc_wakeup_port_interrupt(port), -ESHUTDOWN);
     CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_NONE);
     CHECK(!rlc_wakeup_port_begin_wait(port));
     CHECK_EQUAL(rlc_wakeup_port_signal(port), -ESHUTDOWN);
@@ -135,7 +135,7 @@ static void test_RLC_WAKE_9_the_descriptor_goes_with_the_end(void) {
     CHECK_EQUAL(rlc_wakeup_port_fd(port), -1);
     unsigned long writes = count_of(&kernel.writes);
     CHECK_EQUAL(rlc_wakeup_port_signal(port), -ESHUTDOWN);
-    CHECK_EQUAL(rlc_wakeup_port_kick(port), -ESHUTDOWN);
+    CHECK_EQUAL(rlc_wakeup_port_interrupt(port), -ESHUTDOWN);
     CHECK_EQUAL(count_of(&kernel.writes), writes);
     rlc_wakeup_port_release(port);
     rlc_wakeup_port_release(port);
@@ -272,7 +272,7 @@ static void *publish(void *context) {
     atomic_ulong *mine = context;
     for (unsigned long i = 1; i <= ROUNDS; i++) {
         atomic_store(mine, i);
-        CHECK((i % 2 != 0 ? rlc_wakeup_port_signal : rlc_wakeup_port_kick)(crowded_port) >= 0);
+        CHECK((i % 2 != 0 ? rlc_wakeup_port_signal : rlc_wakeup_port_interrupt)(crowded_port) >= 0);
         if (i % 256 == 0)
             sched_yield();
     }

@@ -80,17 +80,17 @@ static void test_RLC_COST_2_posts_do_not_starve_descriptors(void) {
     close(fd);
 }
 
-static int looked_passes, longest_row;
+static int polled_passes, longest_row;
 static unsigned long looks_of_row;
 
 /** Short for long; then a few that are too long to leave out looks, then middling ones, of which three are that. */
 static void run_and_be_middling(rlc_post_node *node, bool ran) {
     if (count_of(&kernel.waits) != looks_of_row)
-        looked_passes = passes;
+        polled_passes = passes;
     looks_of_row = count_of(&kernel.waits);
     pass_ns = passes > 60 ? 1 : passes > 40 ? 60000 : 20000;
-    if (passes <= 40 && looked_passes - passes > longest_row)
-        longest_row = looked_passes - passes;
+    if (passes <= 40 && polled_passes - passes > longest_row)
+        longest_row = polled_passes - passes;
     run_and_come_back(node, ran);
 }
 
@@ -121,19 +121,19 @@ static void test_RLC_COST_2_nor_do_they_outlive_a_run(void) {
 }
 
 static rlc_timer *pacemaker;
-static int passes_since_look, longest_gap, passes_with_timer;
+static int passes_since_poll, longest_gap, passes_with_timer;
 static unsigned long waits_before;
 
 /** Has a timer that is near in the first passes after a look: the clock is read in each of them. */
 static void watch_the_gap(job *job) {
     if (count_of(&kernel.waits) != waits_before)
-        passes_since_look = 0;
+        passes_since_poll = 0;
     waits_before = count_of(&kernel.waits);
-    if (++passes_since_look > longest_gap)
-        longest_gap = passes_since_look;
-    bool has_timer = passes_since_look < passes_with_timer;
+    if (++passes_since_poll > longest_gap)
+        longest_gap = passes_since_poll;
+    bool has_timer = passes_since_poll < passes_with_timer;
     CHECK_EQUAL(rlc_timer_arm(pacemaker, has_timer ? kernel.time_ns + 1000 : RLC_TIME_FOREVER, 0, 0), 0);
-    if (passes_since_look == 1)
+    if (passes_since_poll == 1)
         passes_with_timer++;
     if (job->again == 0)
         CHECK_EQUAL(rlc_loop_stop(job->loop), 0);

@@ -58,7 +58,7 @@ static void signal_plain_or_own(unsigned self) {
         return;
     }
     if (self == 2) {
-        ASSERT(rlc_wakeup_port_kick(port) >= 0); /* may come first, and must not hide the signal */
+        ASSERT(rlc_wakeup_port_interrupt(port) >= 0); /* may come first, and must not hide the signal */
         return;
     }
     while (rlc_wakeup_port_take(port) != RLC_WAKE_POSTED) {

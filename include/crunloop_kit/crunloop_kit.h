@@ -28,9 +28,9 @@
 #include <crunloop_kit/event_port.h>
 #include <crunloop_kit/frame.h>
 #include <crunloop_kit/futex.h>
-#include <crunloop_kit/looks.h>
 #include <crunloop_kit/memory_file.h>
 #include <crunloop_kit/message_socket.h>
+#include <crunloop_kit/pass_checks.h>
 #include <crunloop_kit/port_name.h>
 #include <crunloop_kit/port_set.h>
 #include <crunloop_kit/process.h>

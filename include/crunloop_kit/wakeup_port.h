@@ -2,17 +2,17 @@
  * <crunloop_kit/wakeup_port.h>: wakes a sleeping loop from any thread by one write(2), and by none while it is awake.
  *
  * The port consists of an atomic word and an eventfd that is watched edge-triggered and never read. The word has one of
- * the states RUNNING, ASLEEP, KICKED, POSTED, CLOSED. It alone says whether the loop was woken: an edge of the eventfd
- * without a change of the word is stale.
+ * the states RUNNING, ASLEEP, INTERRUPTED, POSTED, CLOSED. It alone says whether the loop was woken: an edge of the
+ * eventfd without a change of the word is stale.
  *
- * There are two ways to wake. A wake (POSTED) is a message to the loop. An interrupt (KICKED) only makes the loop poll
- * again, after a stop or for a changed fire date. If a nested run takes a wake that an enclosing run waits for, the
- * embedder hands the wake on to that run. It never hands an interrupt on.
+ * There are two ways to wake. A wake (POSTED) is a message to the loop. An interrupt (INTERRUPTED) only makes the loop
+ * poll again, after a stop or for a changed fire date. If a nested run takes a wake that an enclosing run waits for,
+ * the embedder hands the wake on to that run. It never hands an interrupt on.
  *
  *      owner                                      waker
  *      begin_wait: RUNNING -> ASLEEP              signal: any state -> POSTED; writes if it was ASLEEP
- *      reads once more what a stop may have       kick:   RUNNING or ASLEEP -> KICKED; writes if it was ASLEEP
- *          published
+ *      reads once more what a stop may have       interrupt: RUNNING or ASLEEP -> INTERRUPTED; writes if it was
+ *          published                                  ASLEEP
  *      epoll_wait(2)
  *      take: any state -> RUNNING; returns what
  *          was posted
@@ -34,7 +34,7 @@ typedef struct rlc_wakeup_port rlc_wakeup_port;
 /** What rlc_wakeup_port_take returns: RLC_WAKE_POSTED for a wake, even if an interrupt was posted as well. */
 typedef enum rlc_wake {
     RLC_WAKE_NONE = 0,
-    RLC_WAKE_KICKED = 1,
+    RLC_WAKE_INTERRUPTED = 1,
     RLC_WAKE_POSTED = 2,
 } rlc_wake;
 
@@ -98,7 +98,7 @@ int rlc_wakeup_port_signal(rlc_wakeup_port *port);
  *
  * Thread: [any, signal-safe]; keeps errno.  Cost: as rlc_wakeup_port_signal.
  */
-int rlc_wakeup_port_kick(rlc_wakeup_port *port);
+int rlc_wakeup_port_interrupt(rlc_wakeup_port *port);
 
 /**
  * Announces that the owner is about to sleep: a waker that posts after this call writes to the eventfd.
@@ -131,8 +131,8 @@ rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port);
 bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port);
 
 /**
- * Closes the port: later calls of signal and kick return -ESHUTDOWN [RLC-WAKE-4]. The eventfd stays open until the last
- * release.
+ * Closes the port: later calls of signal and interrupt return -ESHUTDOWN [RLC-WAKE-4]. The eventfd stays open
+ * until the last release.
  * Thread: [loop].
  */
 void rlc_wakeup_port_close(rlc_wakeup_port *port);

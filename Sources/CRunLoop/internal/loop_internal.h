@@ -62,7 +62,7 @@ struct rlc_loop {
     rlc_timer_port *timer_port; /**< Made with the first timer, like the heap; NULL if making it failed. */
     rlc_token timer_token;      /**< The member of the set for its descriptor. */
     uint64_t timers_at_ns;      /**< No timer of the heap is due before: the heap's first date, or an earlier one. */
-    uint64_t told_at_ns;        /**< rlc_timer_port_armed: the timerfd reports timers that are due then or later. */
+    uint64_t armed_at_ns;       /**< rlc_timer_port_armed: the timerfd reports timers that are due then or later. */
     rlc_timer_heap *heap;
     rlc_post_queue posts;
     rlc_post_node *deferred, **deferred_end; /**< Oldest first; deferred_end is NULL once destroy has begun. */
@@ -78,10 +78,10 @@ struct rlc_loop {
     /** The innermost run's serial << 1 | 1 if it was asked to stop; 0 while none runs. */
     _Atomic uint64_t stop;
     uint64_t last_serial;
-    uint64_t looked_ns;
+    uint64_t polled_at_ns;
     uint64_t slack_ns;                  /**< How late a wait may end; 0: not read yet. */
     uint64_t limited_by_ns;             /**< The last date for which a wait's timeout was to wake the loop. */
-    uint8_t skipped_looks, blind_skips; /**< Polls left out since looked_ns; how many more need no clock. */
+    uint8_t skipped_polls, blind_skips; /**< Polls left out since polled_at_ns; how many more need no clock. */
     uint16_t hook_depth;                /**< Passes and preparations on the stack that call hooks. */
     /** fork_generation; UINT32_MAX if a post must check more: with a race detector, and once destroy has begun. */
     _Atomic uint32_t plain_generation;
@@ -145,8 +145,8 @@ static inline void rlc_loop_note_timers(rlc_loop *loop) {
  * True if a timer may become due without an event of the timerfd, which is set for a later date, or has expired. If
  * false, a wait that begins now ends when the first timer is due.
  */
-static inline bool rlc_loop_has_untold_timer(const rlc_loop *loop) {
-    return loop->timers_at_ns < loop->told_at_ns;
+static inline bool rlc_loop_has_unarmed_timer(const rlc_loop *loop) {
+    return loop->timers_at_ns < loop->armed_at_ns;
 }
 
 static inline bool rlc_loop_has_due_timer(const rlc_loop *loop) {
@@ -203,9 +203,9 @@ static inline rlc_post_node *rlc_loop_take_queued(rlc_loop *loop) {
 /* ---- passes and runs: loop_run.c ---- */
 
 enum {
-    RLC_LOOKS_SKIPPED_MAX = 64,
-    RLC_LOOK_IS_DUE, /**< A value of skipped_looks: the next pass polls, and nothing is learnt about posts. */
-    RLC_LOOK_SLEEPS, /**< A value of skipped_looks: the thread sleeps in a poll. */
+    RLC_POLLS_SKIPPED_MAX = 64,
+    RLC_POLL_IS_DUE, /**< A value of skipped_polls: the next pass polls, and nothing is learnt about posts. */
+    RLC_POLL_SLEEPS, /**< A value of skipped_polls: the thread sleeps in a poll. */
 };
 
 /** The result of a pass. */
@@ -215,8 +215,8 @@ typedef struct rlc_outcome {
 } rlc_outcome;
 
 /** Makes the next pass poll the kernel. */
-static inline void rlc_loop_demand_look(rlc_loop *loop) {
-    loop->skipped_looks = RLC_LOOK_IS_DUE;
+static inline void rlc_loop_demand_poll(rlc_loop *loop) {
+    loop->skipped_polls = RLC_POLL_IS_DUE;
     loop->blind_skips = 0;
 }
 

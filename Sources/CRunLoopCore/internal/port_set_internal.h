@@ -15,7 +15,7 @@
 #include "slot_list.h"
 
 #include <assert.h>
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 #include <crunloop_kit/port_set.h>
 #include <crunloop_kit/wakeup_port.h>
 #include <stdatomic.h>
@@ -296,7 +296,7 @@ bool rlc_port_set_has_more(const rlc_port_set *set, const rlc_port *port, uint32
 /** Notes RLC_PORT_HALF. True if these events only complete a reported end: the half-closed peer has closed. */
 bool rlc_port_goes_on(rlc_port *port, uint32_t events);
 /** Polls the quiet ports that wait to write. */
-void rlc_port_set_look_behind_ends(rlc_port_set *set);
+void rlc_port_set_poll_ended(rlc_port_set *set);
 /**
  * Handles an event of the first set for a number whose members are quiet: makes them level-triggered again unless the
  * event only repeats what was reported.
@@ -341,7 +341,7 @@ static inline uint32_t rlc_port_plain_ready(const rlc_port *port, uint32_t event
  * EPOLLIN stays true until one of them is called. Other events are checked: other code may have written to the
  * descriptor, and the set reports a hang-up or an error as it is now.
  */
-static inline bool rlc_port_is_believed(const rlc_port *port, uint32_t events) {
+static inline bool rlc_port_is_trusted(const rlc_port *port, uint32_t events) {
     return (port->state & (RLC_PORT_OWNED | RLC_PORT_RENEWED)) == RLC_PORT_OWNED && events == EPOLLIN;
 }
 
@@ -369,7 +369,7 @@ static inline rlc_port *rlc_port_set_take_plain(rlc_port_set *set, bool is_trust
     rlc_port *port = rlc_port_set_live(set, (rlc_token){.bits = event->data.u64});
     if (port == NULL)
         return NULL;
-    if (!is_trusted && !set->is_fresh && !rlc_port_is_believed(port, event->events))
+    if (!is_trusted && !set->is_fresh && !rlc_port_is_trusted(port, event->events))
         return NULL;
     uint32_t ready = rlc_port_plain_ready(port, event->events);
     if (ready == 0 && !rlc_port_is(port, RLC_PORT_COUNTER))

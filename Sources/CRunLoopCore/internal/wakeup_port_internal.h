@@ -3,7 +3,7 @@
 #define RLC_WAKEUP_PORT_INTERNAL_H
 
 #include <assert.h>
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 #include <crunloop_kit/wakeup_port.h>
 #include <stdatomic.h>
 
@@ -12,10 +12,10 @@
  * nothing: so the owner's exchange sees what all wakers have published before, not only the first one.
  */
 
-/** Signal and kick return this if other code has closed the eventfd. They have woken the owner by a new one. */
+/** Signal and interrupt return this if other code has closed the eventfd. They have woken the owner by a new one. */
 enum { RLC_WAKE_BY_ANOTHER = 2 };
 
-enum { RLC_WORD_RUNNING, RLC_WORD_KICKED, RLC_WORD_POSTED, RLC_WORD_ASLEEP, RLC_WORD_CLOSED };
+enum { RLC_WORD_RUNNING, RLC_WORD_INTERRUPTED, RLC_WORD_POSTED, RLC_WORD_ASLEEP, RLC_WORD_CLOSED };
 
 /** Values of watched_by besides epoll descriptors. */
 enum {
@@ -101,7 +101,9 @@ static inline rlc_wake rlc_wakeup_word_take(rlc_wakeup_port *port) {
     if (rlc_wakeup_word(port) == RLC_WORD_CLOSED)
         return RLC_WAKE_NONE; /* only the owner closes */
     uint32_t word = atomic_exchange(&port->word, RLC_WORD_RUNNING);
-    return word == RLC_WORD_POSTED ? RLC_WAKE_POSTED : word == RLC_WORD_KICKED ? RLC_WAKE_KICKED : RLC_WAKE_NONE;
+    return word == RLC_WORD_POSTED        ? RLC_WAKE_POSTED
+           : word == RLC_WORD_INTERRUPTED ? RLC_WAKE_INTERRUPTED
+                                          : RLC_WAKE_NONE;
 }
 
 #endif

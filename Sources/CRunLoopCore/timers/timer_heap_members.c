@@ -2,7 +2,7 @@
 #include "memory.h"
 #include "timer_heap_internal.h"
 
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 
 #include <assert.h>
 #include <crunloop/clock.h>

@@ -3,7 +3,7 @@
 #include "memory.h"
 #include "timer_port_internal.h"
 
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 #include <stddef.h>
 
 _Static_assert(offsetof(rlc_timer_port, armed_ns) == offsetof(struct rlc_kit_timer_port_head, armed_ns),

@@ -379,7 +379,7 @@ static bool is_hidden(const rlc_port *port) {
            (port->interest & RLC_WRITABLE) != 0;
 }
 
-void rlc_port_set_look_behind_ends(rlc_port_set *set) {
+void rlc_port_set_poll_ended(rlc_port_set *set) {
     bool has_hidden = false;
     for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
         rlc_port *port = rlc_slot_table_at(&set->ports, slot);

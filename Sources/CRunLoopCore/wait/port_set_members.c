@@ -5,7 +5,7 @@
 #include "port_set_internal.h"
 #include "wakeup_port_internal.h"
 
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 
 enum { FIRST_BUCKETS = 4, RESUMED = RLC_PORT_SUSPENDED | RLC_PORT_END };
 

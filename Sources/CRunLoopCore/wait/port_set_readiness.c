@@ -2,7 +2,7 @@
 #include "memory.h"
 #include "port_set_internal.h"
 
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 
 #include <assert.h>
 #include <errno.h>
@@ -188,9 +188,9 @@ static uint32_t poll_again(const rlc_port_set *set, const rlc_port *port, uint32
 }
 
 /** Examines an event of the first set. If it is an end with nothing left to read, calls rlc_port_set_settle. */
-static uint32_t examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
+static uint32_t examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool trusts_event) {
     bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* polling a pressure trigger takes its event */
-    if (!is_believed && !is_gone_if_asked)
+    if (!trusts_event && !is_gone_if_asked)
         events = poll_again(set, port, events);
     if (rlc_port_has(port, RLC_PORT_READ_ENDED))
         events &= ~(uint32_t)(EPOLLIN | EPOLLRDHUP); /* the edge set reports them */
@@ -227,13 +227,13 @@ static void suspend(rlc_port_set *set, rlc_port *port) {
     rlc_port_set_renew(set, port);
 }
 
-static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool is_believed) {
+static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool trusts_event) {
     rlc_port_assign(port, RLC_PORT_RENEWED, false); /* after this event, its next is newer than the renewal */
-    uint32_t ready = is_believed ? rlc_port_plain_ready(port, events) : 0;
+    uint32_t ready = trusts_event ? rlc_port_plain_ready(port, events) : 0;
     if ((events & RLC_EVENT_OF_EDGE) != 0)
         ready = examine_edge(set, port, events & ~RLC_EVENT_OF_EDGE);
     else if (ready == 0)
-        ready = examine(set, port, events, is_believed);
+        ready = examine(set, port, events, trusts_event);
     if ((port->interest & RLC_ONE_SHOT) != 0 && ready != 0)
         suspend(set, port);
     return ready;
@@ -258,7 +258,7 @@ static rlc_port *next_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
     if (!atomic_load(&set->has_unwatched))
         return NULL;
     if (set->hidden != RLC_NONE_HIDDEN)
-        rlc_port_set_look_behind_ends(set);
+        rlc_port_set_poll_ended(set);
     rlc_port *first = NULL;
     atomic_store(&set->has_unwatched, false);
     for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
@@ -282,7 +282,7 @@ static rlc_port *next_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
  * event stays in the batch until then. Unless the caller trusts the batch, later calls verify the event for each.
  */
 __attribute__((noinline)) static rlc_port *next_sharer(
-    rlc_port_set *set, rlc_port *owner, uint32_t events, bool is_believed, uint32_t *ret_ready) {
+    rlc_port_set *set, rlc_port *owner, uint32_t events, bool trusts_event, uint32_t *ret_ready) {
     bool begins = set->shared_cursor != set->cursor + 1;
     set->shared_cursor = set->cursor + 1;
     for (rlc_port *port = begins ? owner : NULL; port != NULL; port = rlc_port_older_sharer(port))
@@ -298,7 +298,7 @@ __attribute__((noinline)) static rlc_port *next_sharer(
         rlc_port_assign(oldest, RLC_PORT_REPORTED, true);
         /* Events that only the others are interested in are left out: for a writer, a half-closed peer is no end. */
         uint32_t its_events = events & (rlc_port_asked_events(oldest) | EPOLLHUP | EPOLLERR);
-        uint32_t ready = examine_readiness(set, oldest, its_events, is_believed);
+        uint32_t ready = examine_readiness(set, oldest, its_events, trusts_event);
         if (ready == 0)
             continue;
         *ret_ready = ready;
@@ -336,11 +336,11 @@ static rlc_port *next_fetched(rlc_port_set *set, bool is_trusted, uint32_t *ret_
         set->cursor++;
         if (port == NULL)
             continue;
-        bool is_believed =
-            is_trusted || rlc_port_is_believed(port, event.events) || (event.events & RLC_EVENT_OF_EDGE) != 0;
+        bool trusts_event =
+            is_trusted || rlc_port_is_trusted(port, event.events) || (event.events & RLC_EVENT_OF_EDGE) != 0;
         uint32_t ready = RLC_READABLE;
         if (rlc_port_is(port, RLC_PORT_READINESS))
-            ready = examine_readiness(set, port, event.events, is_believed);
+            ready = examine_readiness(set, port, event.events, trusts_event);
         else if (rlc_port_is(port, RLC_PORT_COUNTER))
             ready = examine_counter(set, port);
         if (ready == 0)

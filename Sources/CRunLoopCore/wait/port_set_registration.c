@@ -4,7 +4,7 @@
 #include "wakeup_port_internal.h"
 
 #include <crunloop/descriptor.h>
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 
 #include <errno.h>
 #include <fcntl.h>

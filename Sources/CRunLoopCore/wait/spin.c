@@ -2,7 +2,7 @@
 
 #include "wakeup_port_internal.h"
 
-enum { CREDIT_EARNED = 4, CREDIT_MAX = 16, GAP_MIN = 63, GAP_MAX = 1023, LOOKS_PER_READING = 16, READING_NS_MIN = 32 };
+enum { CREDIT_EARNED = 4, CREDIT_MAX = 16, GAP_MIN = 63, GAP_MAX = 1023, POLLS_PER_READING = 16, READING_NS_MIN = 32 };
 
 static void relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
@@ -48,7 +48,7 @@ static uint64_t now_ns(const rlc_wakeup_port *port) {
 static bool watch_until(uint64_t end_ns, uint64_t limit_ns, const rlc_wakeup_port *port, const uintptr_t *posts) {
     /* `spent` ends the loop if a test's clock stands still. */
     for (uint64_t spent = 0; spent < limit_ns && now_ns(port) < end_ns; spent += READING_NS_MIN) {
-        for (int i = 0; i < LOOKS_PER_READING; i++) {
+        for (int i = 0; i < POLLS_PER_READING; i++) {
             if (has_post(port, posts))
                 return true;
             relax();

@@ -3,7 +3,7 @@
 #include "memory.h"
 #include "wakeup_port_internal.h"
 
-#include <crunloop_kit/looks.h>
+#include <crunloop_kit/pass_checks.h>
 
 #include <stddef.h>
 
@@ -201,8 +201,8 @@ int rlc_wakeup_port_signal(rlc_wakeup_port *port) {
     return post(port, RLC_WORD_POSTED);
 }
 
-int rlc_wakeup_port_kick(rlc_wakeup_port *port) {
-    return post(port, RLC_WORD_KICKED);
+int rlc_wakeup_port_interrupt(rlc_wakeup_port *port) {
+    return post(port, RLC_WORD_INTERRUPTED);
 }
 
 bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port) {

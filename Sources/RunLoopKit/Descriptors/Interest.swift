@@ -21,7 +21,7 @@ extension RunLoop.DescriptorItem {
             registration.interest, token: link.token, of: registration.fileDescriptor, isServed: isServed)
         } catch {
           failure = error
-          if link.mode?.ports.set?.hasUnwatched == true { loop.kick() }  // for sources that share the descriptor
+          if link.mode?.ports.set?.hasUnwatched == true { loop.interrupt() }  // for sources that share the descriptor
         }
       }
     }

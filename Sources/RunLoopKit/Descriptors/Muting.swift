@@ -5,7 +5,7 @@ extension ModePointer {
   func setMuted(_ isMuted: Bool, _ item: RunLoop.Item, _ token: UInt64, on loop: RunLoop) {
     guard let set = ports.set else { return }
     if !set.setMuted(isMuted, token: token) { noteUnwatched(item, on: loop) }
-    if set.hasUnwatched { loop.kick() }
+    if set.hasUnwatched { loop.interrupt() }
   }
 }
 

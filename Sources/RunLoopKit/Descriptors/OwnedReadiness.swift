@@ -5,7 +5,7 @@ extension ModePointer {
   /// Called when the mode has registered a member. Makes the port set trust the fetched readiness of the member if the
   /// member owns the descriptor, is in no other mode of any loop, and has no callout on a stack. Under the loop's lock.
   /// One system call for an owned descriptor.
-  func believe(_ item: RunLoop.DescriptorItem, _ owned: OwnedDescriptor, token: UInt64) {
+  func trust(_ item: RunLoop.DescriptorItem, _ owned: OwnedDescriptor, token: UInt64) {
     if item.kind == .descriptorSource, owned.isHeldByOneMode, owned.isStream { ports.set!.setOwned(true, token: token) }
   }
 }
@@ -15,18 +15,18 @@ extension RunLoop.Item {
   /// descriptor before each callout in all of them, since a callout in one mode may read what another mode has fetched.
   /// Under the loop's lock.
   @inline(never)
-  final func doubtReadiness(in loop: RunLoop) {
-    if kind == .descriptorSource, let owned, !owned.isHeldByOneMode { doubt(in: loop) }
+  final func recheckReadiness(in loop: RunLoop) {
+    if kind == .descriptorSource, let owned, !owned.isHeldByOneMode { recheck(in: loop) }
   }
 
-  /// Does what `doubtReadiness(in:)` does, in the item's other loops. Called with no lock held.
+  /// Does what `recheckReadiness(in:)` does, in the item's other loops. Called with no lock held.
   @inline(never)
-  final func doubtReadiness(outside loop: RunLoop) {
+  final func recheckReadiness(outside loop: RunLoop) {
     guard kind == .descriptorSource, let owned, !owned.isHeldByOneMode else { return }
-    for other in withLinks({ $0.loops }) where other !== loop { other.lock.withLock { doubt(in: other) } }
+    for other in withLinks({ $0.loops }) where other !== loop { other.lock.withLock { recheck(in: other) } }
   }
 
-  private final func doubt(in loop: RunLoop) {
+  private final func recheck(in loop: RunLoop) {
     withLinks { links in
       for link in links where link.loop === loop { link.mode?.ports.set?.setOwned(false, token: link.token) }
     }

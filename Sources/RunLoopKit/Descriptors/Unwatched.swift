@@ -33,7 +33,7 @@ extension ModePointer {
     unwatched.append(item)
     ports.unwatched = unwatched
     timers.endRest()
-    loop.kick()  // another thread may call this while the loop sleeps
+    loop.interrupt()  // another thread may call this while the loop sleeps
   }
 
   @inline(__always)

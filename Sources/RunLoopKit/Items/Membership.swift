@@ -20,10 +20,10 @@ extension RunLoop {
     let held = item.heldDescriptors
     let change = try lock.withLock { () throws(RunLoopError) in
       let change = try item.enter(mode, of: self)
-      if held != nil, change.isAny { item.doubtReadiness(in: self) }
+      if held != nil, change.isAny { item.recheckReadiness(in: self) }
       return change
     }
-    if held != nil, change.isAny { item.doubtReadiness(outside: self) }
+    if held != nil, change.isAny { item.recheckReadiness(outside: self) }
     if let hooks = item.hooks { change.forEach(mode) { hooks.entered($0, of: self) } }
     if item.kind == .port, change.isAny { try checkConnections(of: unsafeDowncast(item, to: Port.self), change, mode) }
     if item.kind == .eventSource, change.isAny { unsafeDowncast(item, to: EventSource.self).hasEntered() }
@@ -144,7 +144,7 @@ extension RunLoop.Item {
       for mode in loop.state.makeCommonModes() where try mode.insert(self, on: loop) { entered.append(mode) }
     } catch {
       for mode in entered { mode.leave(self, on: loop) }
-      if !entered.isEmpty { loop.kick() }  // a run may have counted the item
+      if !entered.isEmpty { loop.interrupt() }  // a run may have counted the item
       if isNew { loop.state.commonItems.remove(self, from: loop) }
       throw error
     }

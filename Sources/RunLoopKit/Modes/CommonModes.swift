@@ -10,7 +10,7 @@ extension RunLoop {
     var (scheduled, refused): ([Item], [(Item, RunLoopError)]) = ([], [])
     lock.withLock { makeCommonLocked(mode, &scheduled, &refused) }
     for item in scheduled {
-      item.doubtReadiness(outside: self)
+      item.recheckReadiness(outside: self)
       item.hooks?.entered(mode, of: self)
       if item.isInvalidated { detachLate(item) }  // an invalidation meanwhile may have missed this membership
     }
@@ -33,7 +33,7 @@ extension RunLoop {
       // An item that is refused for lack of a descriptor stays recorded: add(_:to: .common) tries again, and throws.
       do throws(RunLoopError) {
         guard try mode.insert(item, on: self) else { continue }
-        item.doubtReadiness(in: self)
+        item.recheckReadiness(in: self)
         scheduled.append(item)
       } catch {
         refused.append((item, error))

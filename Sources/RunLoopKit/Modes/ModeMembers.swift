@@ -88,7 +88,7 @@ extension ModePointer {
     if let owned = descriptors.owned, !owned.hold() { return 0 }  // another thread has invalidated the item
     do throws(RunLoopError) {
       let token = try register(port, with: descriptors.reader, on: loop)
-      if let owned = descriptors.owned { believe(port, owned, token: token) }
+      if let owned = descriptors.owned { trust(port, owned, token: token) }
       // A paused item is muted only if the timer that ends its pause has entered the mode. Otherwise the loop serves it
       // here once more, and pauses it afterwards.
       if let timer = descriptors.limiter?.rest(in: loop.serial), timer.isValid, (try? insert(timer, on: loop)) == true {
@@ -135,7 +135,7 @@ extension ModePointer {
     let membership = PortMembership(port, loop, self)
     messages.insert(membership)
     counts.addPort(port, 1)
-    if port.mailbox.join(membership), messages.mark(membership), loop.runs(in: self) { loop.kick() }
+    if port.mailbox.join(membership), messages.mark(membership), loop.runs(in: self) { loop.interrupt() }
     return loop.nextStamp()
   }
 
@@ -145,7 +145,7 @@ extension ModePointer {
     case .portSource, .descriptorSource, .eventSource, .connection:
       // The set was made when the item was registered, and stays while the mode has such items.
       if !ports.set!.remove(item, token: token) { noteUnwatched(nil, on: loop) }
-      if ports.set!.hasUnwatched { loop.kick() }
+      if ports.set!.hasUnwatched { loop.interrupt() }
       forgetUnwatched(item)
       if item.kind == .connection { counts.addConnection(-1) } else { counts.addDescriptor(item, -1) }
       if let descriptors = item.descriptors { unregister(descriptors, on: loop) }

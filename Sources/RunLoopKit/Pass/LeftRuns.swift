@@ -108,7 +108,7 @@ private struct LeftRun {
     loop.state.putBackDrain(&loop.owner.drain)
     loop.queuedBlocks.store(loop.state.blocks.isEmpty ? 0 : 1, ordering: .releasing)
     endMode(outer?.pointee.mode, on: loop)
-    if loop.stops.endLeft(outer?.pointee.stop ?? 0) { loop.wakes.word.kick() }
+    if loop.stops.endLeft(outer?.pointee.stop ?? 0) { loop.wakes.word.interrupt() }
   }
 
   /// Ends the use of the current mode, which is that of the left run.

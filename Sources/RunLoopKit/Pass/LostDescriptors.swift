@@ -33,7 +33,7 @@ extension RunLoop: DescriptorOwner {
     }
     // If another thread has noticed the loss, the loop may be asleep with the old descriptor. A host must ask for the
     // new one.
-    kick()
+    interrupt()
   }
 
   private func sayIsReplaced(_ name: String) {

@@ -97,8 +97,8 @@ private final class AwaitedCondition: AwaitedEnd {
     let at = loop.innermostRun.state.at
     __RUNLOOPKIT_IS_ASKING_A_CONDITION__(condition, &isMet)
     loop.endRuns(insideOf: at)
-    if !isMet, loop.owner.runs != lastRun { loop.wakes.word.kick() }
-    if !isMet, hasBlocks { loop.wakes.word.kick() }
+    if !isMet, loop.owner.runs != lastRun { loop.wakes.word.interrupt() }
+    if !isMet, hasBlocks { loop.wakes.word.interrupt() }
     return isMet
   }
 

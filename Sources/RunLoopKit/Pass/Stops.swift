@@ -113,7 +113,7 @@ extension RunLoop {
   /// - Thread: Any. - Blocks: No; lock-free, at most one write(2). - SeeAlso: `CFRunLoopStop`.
   public func stop() {
     guard isInThisProcess else { return }
-    if stops.request() { wakes.word.kick() }
+    if stops.request() { wakes.word.interrupt() }
   }
 
   /// Clears a stop of the innermost run. True if there was one, and it ends the run. - Thread: The loop's own.

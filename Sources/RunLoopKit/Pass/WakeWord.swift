@@ -47,7 +47,7 @@ struct WakeWord: ~Copyable {
   }
 
   /// Posts an interrupt: the loop makes a pass, and no enclosing run receives the interrupt as a wake.
-  func kick() { if let pointer { check(rlc_wakeup_port_kick(pointer)) } }
+  func interrupt() { if let pointer { check(rlc_wakeup_port_interrupt(pointer)) } }
 
   /// Reports a post whose write has failed, because other code has closed the eventfd. A status of 0 or 1 is no
   /// failure. 2 says that a new eventfd has woken the loop, `-ESHUTDOWN` that the loop has ended, `-ECHILD` that it
@@ -113,7 +113,7 @@ struct WakeWord: ~Copyable {
     let number: UInt32
 
     static var none: Posted { Posted(number: RLC_WAKE_NONE.rawValue) }
-    static var kick: Posted { Posted(number: RLC_WAKE_KICKED.rawValue) }
+    static var interrupt: Posted { Posted(number: RLC_WAKE_INTERRUPTED.rawValue) }
     static var wake: Posted { Posted(number: RLC_WAKE_POSTED.rawValue) }
 
     static func < (a: Posted, b: Posted) -> Bool { a.number < b.number }

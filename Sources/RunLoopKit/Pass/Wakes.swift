@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Decides which run receives a wake (rules 15-18).
 ///
-/// Any thread posts a wake or an interrupt (`kick`) to the word, and each post ends a sleep. An interrupt makes the run
+/// Any thread posts a wake or an interrupt to the word, and each post ends a sleep. An interrupt makes the run
 /// that takes it do a pass. A wake may have been meant for an enclosing run, which then has to poll once more. The
 /// loop's thread takes the posts at fixed points of a pass. A host that is between `prepareToWait` and `runPendingWork`
 /// counts as an enclosing run.
@@ -26,7 +26,7 @@ struct Wakes: ~Copyable {
     /// A wake, or an interrupt, was posted in a pass that did not wait. The next wait takes it, be it this run's or a
     /// nested run's.
     fileprivate static var heldWake: Self { Self(rawValue: 4) }
-    fileprivate static var heldKick: Self { Self(rawValue: 8) }
+    fileprivate static var heldInterrupt: Self { Self(rawValue: 8) }
     /// The run's own next wait does not block: a stop came before the run accepted wakes, its awaited end may have
     /// come, or a job may wait.
     fileprivate static var pendingPoll: Self { Self(rawValue: 16) }
@@ -66,7 +66,7 @@ struct Wakes: ~Copyable {
   /// after it, a pass for the interrupt (rule 18). - Thread: Any.
   func dateHasMoved() {
     hasMovedDate.store(true, ordering: .relaxed)
-    word.kick()
+    word.interrupt()
   }
 }
 
@@ -98,7 +98,7 @@ extension Wakes {
   /// if that is the wait of a run nested in the queue's function (rule 17).
   func keep(for run: Activation) {
     let posted = word.take()
-    if posted != .none { run.wakes.insert(posted == .wake ? .heldWake : .heldKick) }
+    if posted != .none { run.wakes.insert(posted == .wake ? .heldWake : .heldInterrupt) }
     run.wakes.remove(.accepting)
   }
 
@@ -116,19 +116,19 @@ extension Wakes {
     run.wakes.formIntersection(.accepting)
     var holder = run.parent
     while let outer = holder {
-      kept.formUnion(outer.wakes.intersection([.heldWake, .heldKick]))
-      outer.wakes.subtract([.heldWake, .heldKick])
+      kept.formUnion(outer.wakes.intersection([.heldWake, .heldInterrupt]))
+      outer.wakes.subtract([.heldWake, .heldInterrupt])
       holder = outer.parent
     }
     if !kept.isDisjoint(with: [.pendingWake, .heldWake]) { return .wake }
-    return kept.isDisjoint(with: [.pendingPoll, .heldKick]) ? .none : .kick
+    return kept.isDisjoint(with: [.pendingPoll, .heldInterrupt]) ? .none : .interrupt
   }
 
   /// Called after a sleep in the host, while the run still waits: posts again the wake or interrupt that was kept for
   /// the run meanwhile, so that the poll that follows finds it.
   func postAgain(for run: Activation) {
     let kept = takeKept(for: run)
-    if kept == .wake { word.signal() } else if kept == .kick { word.kick() }
+    if kept == .wake { word.signal() } else if kept == .interrupt { word.interrupt() }
   }
 
   /// (j): from here on the run drops wakes.
@@ -142,7 +142,7 @@ extension Wakes {
     if posted == .wake { markPending(for: run.parent) }
     // Only the interrupt for a moved date is kept. A stop needs no interrupt any more: it ends this run after the pass,
     // or it ends an enclosing run.
-    if takeDateMove(), posted == .kick, isExpiry { run.wakes.insert(.heldKick) }
+    if takeDateMove(), posted == .interrupt, isExpiry { run.wakes.insert(.heldInterrupt) }
   }
 
   /// Called when a run has ended or was left. A wake that it has not used goes to the enclosing run, or to the host in
@@ -240,7 +240,7 @@ extension Wakes {
   /// fetched events that the descriptor does not show any more.
   func goOnSleeping() {
     repeat { keepForHost() } while !word.beginWait()
-    word.kick()
+    word.interrupt()
   }
 
   var hasPendingForHost: Bool { host.pending != .none }

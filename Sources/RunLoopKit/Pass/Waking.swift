@@ -17,7 +17,7 @@ extension RunLoop {
 
   /// Makes a sleeping loop do a pass. Unlike a wake, an interrupt is for no enclosing run. - Thread: Any.
   @inline(__always)
-  func kick() { wakes.word.kick() }
+  func interrupt() { wakes.word.interrupt() }
 
   /// Makes the wakeup port, with the loop's first port set, and returns its descriptor. Under the lock.
   func makeWakeup() throws(RunLoopError) -> Int32 {

@@ -6,6 +6,6 @@ extension RunLoop {
     let mode = membership.mode
     let isAwaited = membership.isMember && mode.messages.mark(membership) && runs(in: mode)
     lock.unlock()
-    if isAwaited { kick() }
+    if isAwaited { interrupt() }
   }
 }

@@ -21,7 +21,7 @@ extension RunLoop {
   @inline(never)
   func detachLate(_ item: Item) {
     detach(item)
-    kick()
+    interrupt()
   }
 
   private func detachFromAll(_ item: Item) -> [Mode] {

@@ -154,7 +154,7 @@ private final class AwaitedTask<R: Sendable>: AwaitedEnd {
   override var isOver: Bool { end.hasCome }
 
   override func check() -> Bool {
-    unserved.look()
+    unserved.check()
     return isOver
   }
 

@@ -32,7 +32,7 @@ final class UnservedWork: @unchecked Sendable {
   }
 
   /// Called after each pass. An enqueued job causes a pass; a job of the host does too, because of `beginWatch`.
-  func look() {
+  func check() {
     if alarm == nil, !isOver, waitingJobs != nil { setAlarm() }
   }
 

@@ -23,7 +23,7 @@ extension ModePointer {
     guard hasPlace || loop.runs(in: self), let set = ports.set else { return }
     let sparesPast = !hasPlace && !isHosted && !isAhead && loop.isCurrent
     let isArmed = timers.arm(for: date, in: set, sparesPast: sparesPast, on: loop)
-    if !isArmed, !loop.isCurrent { loop.kick() }  // its sleep may last beyond a new date
+    if !isArmed, !loop.isCurrent { loop.interrupt() }  // its sleep may last beyond a new date
   }
 
   /// Called when the mode is about to get its first descriptor. Arms the timerfds, also for a date that has come, so
@@ -31,7 +31,7 @@ extension ModePointer {
   @inline(never)
   func giveTimersTheirPlace(on loop: RunLoop) {
     guard let set = ports.set, let date = timers.unarmedDate() else { return }
-    if !timers.arm(for: date, in: set, sparesPast: false, on: loop), !loop.isCurrent { loop.kick() }
+    if !timers.arm(for: date, in: set, sparesPast: false, on: loop), !loop.isCurrent { loop.interrupt() }
   }
 
   /// Called by a run whose waits have no limit: drops timerfds that other code has closed, so that the next arming

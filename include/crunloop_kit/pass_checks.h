@@ -1,11 +1,11 @@
 /**
- * <crunloop_kit/looks.h>: what the Swift modules check in each pass, mostly by loads instead of calls.
+ * <crunloop_kit/pass_checks.h>: what the Swift modules check in each pass, mostly by loads instead of calls.
  *
  * The inline functions read the first members of opaque types. They are for code that is built together with the core,
  * as RunLoopKit is, and are not installed: a C host calls the functions of the public headers.
  */
-#ifndef CRUNLOOP_KIT_LOOKS_H
-#define CRUNLOOP_KIT_LOOKS_H
+#ifndef CRUNLOOP_KIT_PASS_CHECKS_H
+#define CRUNLOOP_KIT_PASS_CHECKS_H
 
 #include <crunloop_kit/port_set.h>
 #include <crunloop_kit/timer_heap.h>
