@@ -15,7 +15,7 @@ final class NameClaim: Sendable {
   init(_ name: String) throws(RunLoopError) {
     guard rlc_port_name_is_valid(name) else { throw .badName(PortWords.quoted(name)) }
     self.name = name
-    // A child of fork(2) has an empty set: it may claim a name that its parent gives up.
+    // A child of fork(2) has an empty set: it may claim a name that its parent releases.
     let names = ClaimedNames.current
     guard names.insert(name) else { throw .nameTaken(PortWords.quoted(name)) }
     var claim = rlc_port_name()

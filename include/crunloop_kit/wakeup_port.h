@@ -42,7 +42,7 @@ typedef enum rlc_wake {
  * Creates a port in the state RUNNING, and its eventfd.
  *
  * @param kernel   The kernel table, which must outlive the port; NULL for rlc_kernel_default().
- * @param ret_port The port; the caller owns one reference, which it gives up by rlc_wakeup_port_release.
+ * @param ret_port The port; the caller owns one reference, and releases it by rlc_wakeup_port_release.
  * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -EINVAL (the table
  *         is too short).
  *
@@ -62,7 +62,7 @@ int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port)
 rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port);
 
 /**
- * Gives up a reference. The last release closes the eventfd (not in a child of fork(2)) and frees the port.
+ * Releases a reference. The last release closes the eventfd (not in a child of fork(2)) and frees the port.
  *
  * @param port The port; NULL is allowed.
  *

@@ -299,8 +299,8 @@ RLK_API int rlk_right_send(rlk_right *right, rlk_message *message, uint64_t time
  * @param mode       The mode that the loop runs in; not RLK_MODE_COMMON. In a mode without members the loop calls
  *                   nothing else.
  * @param ret_answer The answer, which the caller owns: rlk_message_release.
- * @return 0; -ECANCELED (the right to answer was given up), -EPIPE (the receiver is gone, also while the call waits),
- *         -ETIMEDOUT (whoever answers later gets -EPIPE), -ESHUTDOWN (this thread's loop ends), -EINVAL (also:
+ * @return 0; -ECANCELED (the right to answer was released), -EPIPE (the receiver is gone, also while the call waits),
+ *         -ETIMEDOUT (a later answer fails with -EPIPE), -ESHUTDOWN (this thread's loop ends), -EINVAL (also:
  *         RLK_MODE_COMMON); the errors of rlk_loop_run_in_mode; and those of rlk_right_send except -EAGAIN.
  *
  * Thread: [any].  Blocks: as a run.  Re-entry: also inside callouts.

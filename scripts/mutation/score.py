@@ -1,4 +1,4 @@
-"""Counts how many faults of a set the tests notice, whoever has written or drawn them. It runs first the tests of the file, then all
+"""Counts how many faults of a set the tests notice, for written and for drawn faults. It runs first the tests of the file, then all
 tests of the target. If only these notice a fault, it runs the test that has reported it once more, alone."""
 
 import concurrent.futures

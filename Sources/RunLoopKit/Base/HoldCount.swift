@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// A reference count. A reference is a hold: the owner has one until `giveUp`, and other threads have one during a
-/// call. Whoever ends the last hold releases the object. A count of 0 never grows again.
+/// call. The thread that ends the last hold releases the object. A count of 0 never grows again.
 package struct HoldCount: ~Copyable, Sendable {
   private let holds = Atomic<Int>(1)
   private let isGivenUp = Atomic<Bool>(false)

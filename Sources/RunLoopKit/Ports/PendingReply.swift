@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The answer to one request. It is settled once: with the answer, with an error if no answer can come any more, or
-/// when the request gives up.
+/// The answer to one request. It is settled once: with the answer, or with an error if no answer can come any more, the
+/// request's time is over, its task is cancelled, or its loop ends.
 package final class PendingReply: @unchecked Sendable {
   private let lock = Lock()
   private var answer: Result<RunLoop.Message, any Error>?

@@ -57,7 +57,7 @@ extension RunLoop {
     while true {
       if let answer = pending.takeAnswer() { return try answer.get() }
       guard isInThisProcess else { throw RunLoopError.forked }
-      // `settle` gives up, unless an answer came first: that answer counts, because its sender's call has succeeded.
+      // If an answer came first, `settle` does nothing: its sender's call has succeeded, so the answer is returned.
       guard !stops.isQuitting else {
         pending.settle(.failure(RunLoopError.loopEnded))
         continue

@@ -53,8 +53,9 @@ extension RunLoop.Port.SendRight {
   }
 }
 
-/// The send of a task's request. If the task gives up while another thread sends the message, the task resumes only
-/// when that send is over. By then either the task or the receiver owns the message's descriptors for good.
+/// The send of a task's request. If the task's wait is called off while another thread sends the message, the task
+/// resumes only when that send is over. By then either the task or the receiver owns the message's descriptors for
+/// good.
 private final class AwaitedSend: Sendable {
   private enum Fate {
     static let waits: UInt8 = 0
@@ -80,7 +81,7 @@ private final class AwaitedSend: Sendable {
   /// not this error (`Resumption.end`).
   func giveUp() { pending.settle(.failure(RunLoopError.timedOut)) }
 
-  /// Gives up at once if the send is over. Otherwise `isOver` gives up when the send ends.
+  /// Settles the reply at once if the send is over. Otherwise `isOver` settles it when the send ends.
   func giveUpWhenOver() {
     let (isFirst, _) = fate.compareExchange(
       expected: Fate.waits, desired: Fate.isGivenUp, ordering: .acquiringAndReleasing)

@@ -78,8 +78,8 @@ extension RunLoop.Item {
   /// callout may be, and whether this is the first call. After the return no callout of the item begins.
   private final func endMemberships() -> (loops: [RunLoop], isFirst: Bool) {
     let isFirst = validity.exchange(false, ordering: .sequentiallyConsistent)
-    // Reads the links before the table: whoever removes the link of an item in its callout also enters the item into
-    // the table under the same lock.
+    // Reads the links before the table: a thread that removes the link of an item in its callout also enters the item
+    // into the table, under the same lock.
     var loops = withLinks { $0.loops }
     for loop in LeftInCallout.loops(of: ObjectIdentifier(self)) where !loops.contains(where: { $0 === loop }) {
       loops.append(loop)

@@ -22,7 +22,7 @@ struct CollectedTimers: ~Copyable {
 
   var count: Int { made == nil ? 0 : row.count }
 
-  /// Only for an entry that was not let go.
+  /// Call it only for an entry that refers to its timer: see `letGo`.
   func timer(at index: Int) -> Unmanaged<RunLoop.Timer> { row[index].timer.unsafelyUnwrapped }
 
   func isLast(_ index: Int) -> Bool { index == count - 1 }
@@ -43,13 +43,13 @@ struct CollectedTimers: ~Copyable {
     return entry.token == 0 ? nil : entry
   }
 
-  /// Ends the entry's hold of its timer. The caller releases the timer, without the lock: this may be the last
-  /// reference.
+  /// Clears the entry's reference to its timer. The caller releases the timer without the lock, because the reference
+  /// may be the last one.
   @inline(__always)
   mutating func letGo(at index: Int) { row[index].timer = nil }
 
-  /// Removes the last entries behind `base`, up to one that holds its timer. The caller releases that timer as after
-  /// `letGo`.
+  /// Removes the last entries behind `base`, up to one that refers to its timer, and returns that timer. The caller
+  /// releases it as after `letGo`.
   mutating func takeLast(behind base: Int) -> Unmanaged<RunLoop.Timer>? {
     while count > base { if let timer = row.takeLast().timer { return timer } }
     return nil
@@ -66,7 +66,7 @@ struct CollectedTimers: ~Copyable {
   func putBack() {
     for index in 0..<count where row[index].token != 0 {
       let entry = row[index]
-      // Its turn has not come, so it was not let go.
+      // The entry's turn has not come, so it still refers to its timer.
       let timer = self.timer(at: index).takeUnretainedValue()
       guard timer.isValid, !timer.isFiring, timer.token(in: entry.mode) == entry.token,
         !entry.mode.timers.isSet(timer, token: entry.token)

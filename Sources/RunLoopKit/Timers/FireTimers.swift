@@ -98,8 +98,8 @@ extension RunLoop.Timer {
     if !isHere, let other = owner, other !== loop { rearm(on: other) }
   }
 
-  /// Invalidates a one-shot timer that has fired, and lets go of its entry at `index`. Quick if one mode of this loop
-  /// is the timer's only one. Returns false in a child of fork(2), and does nothing there.
+  /// Invalidates a one-shot timer that has fired, and clears the reference of its entry at `index`. Quick if one mode
+  /// of this loop is the timer's only one. Returns false in a child of fork(2), and does nothing there.
   private func invalidate(_ index: Int, on loop: RunLoop) -> Bool {
     guard !isForked else { return false }
     guard validity.exchange(false, ordering: .sequentiallyConsistent) else {

@@ -29,7 +29,7 @@ RLC_BEGIN_DECLS
 static inline void rlc_dispatch_guest_serve(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
     (void)loop, (void)context;
     if ((ready & RLC_ERROR) != 0 && fcntl(rlc_main_queue_fd(), F_GETFD) >= 0)
-        (void)rlc_watch_set_interest(watch, RLC_READABLE); /* cannot fail: the watch exists */
+        (void)rlc_watch_set_interest(watch, RLC_READABLE); /* the next pass reports a failure */
     if (rlc_main_queue_take(NULL))
         rlc_main_queue_drain();
 }

@@ -57,7 +57,7 @@ static inline void rlc_glib_guest_note_ready(rlc_loop *loop, rlc_watch *watch, u
         return;
     }
     guest->has_unwatched = true;
-    (void)rlc_watch_set_interest(watch, RLC_READABLE); /* cannot fail: the watch exists */
+    (void)rlc_watch_set_interest(watch, RLC_READABLE); /* the next pass reports a failure */
 }
 
 /**

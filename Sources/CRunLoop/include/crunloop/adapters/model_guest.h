@@ -189,7 +189,7 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_readable(
     (void)loop;
     rlc_model_guest *guest = (rlc_model_guest *)context;
     if ((ready & RLC_ERROR) != 0)
-        (void)rlc_watch_set_interest(watch, guest->is_muted ? 0 : RLC_READABLE); /* cannot fail: the watch exists */
+        (void)rlc_watch_set_interest(watch, guest->is_muted ? 0 : RLC_READABLE); /* the next pass reports a failure */
     if (guest->is_queued)
         return;
     rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
@@ -253,7 +253,7 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_prepare(rlc_loop *loop, rlc_ho
     (void)hook;
     rlc_model_guest *guest = (rlc_model_guest *)context;
     if (rlc_model_guest_is_asleep(guest)) {
-        (void)rlc_model_guest_mute(guest, true); /* the run serves its own mode; the call cannot fail */
+        (void)rlc_model_guest_mute(guest, true); /* epoll does not refuse to watch less */
         return;
     }
     rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
