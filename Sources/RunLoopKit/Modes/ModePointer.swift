@@ -7,16 +7,13 @@ package struct ModePointer: Hashable {
   }
 
   static func make(name: RunLoop.Mode, isCommon: Bool) -> ModePointer {
-    let address = UnsafeMutablePointer<ModeState>.allocate(capacity: 1)
-    address.initialize(to: ModeState(name: name, isCommon: isCommon))
-    return ModePointer(address: address)
+    ModePointer(address: UnsafeMutablePointer.make(ModeState(name: name, isCommon: isCommon)))
   }
 
   /// Closes the mode's descriptors and frees its state.
   func destroy() {
     ports.destroy()  // before the timerfds that the port set contains
-    address.deinitialize(count: 1)
-    address.deallocate()
+    address.destroy()
   }
 }
 
