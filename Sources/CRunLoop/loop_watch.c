@@ -31,19 +31,30 @@ static void make_pending(rlc_watch *watch) {
     rlc_loop_end_blind_skips(watch->loop);
 }
 
+/** True if the watch is in the list of those that a pass calls with RLC_ERROR. */
+static bool is_failed(const rlc_watch *watch) {
+    return rlc_port_has(&watch->port, RLC_PORT_UNWATCHED) && !rlc_port_has(&watch->port, RLC_PORT_MUTED);
+}
+
 static void leave_lists(rlc_watch *watch) {
     rlc_loop *loop = watch->loop;
     if (rlc_watch_is_pending(watch))
         detach(&loop->pending, watch);
-    else if (rlc_port_has(&watch->port, RLC_PORT_UNWATCHED))
+    else if (is_failed(watch))
         detach(&loop->failed, watch);
     rlc_port_assign(&watch->port, RLC_PORT_UNWATCHED, false);
 }
 
-/** Refuses a watch that is not a member of the set: the loop calls it once with RLC_ERROR, and suspends it. */
+/**
+ * Refuses a watch that is not a member of the set: the loop calls it once with RLC_ERROR, and suspends it. While a
+ * nested run is inside the watch's callout, the call waits for the end of that callout.
+ */
 static void refuse(rlc_watch *watch) {
+    bool is_muted = rlc_port_has(&watch->port, RLC_PORT_MUTED);
     watch->port.state = RLC_PORT_UNWATCHED;
-    append(&watch->loop->failed, watch);
+    rlc_port_assign(&watch->port, RLC_PORT_MUTED, is_muted);
+    if (!is_muted)
+        append(&watch->loop->failed, watch);
 }
 
 /**
@@ -190,6 +201,8 @@ rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready) {
 void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch) {
     if (!rlc_port_has(&watch->port, RLC_PORT_MEMBER)) {
         rlc_port_assign(&watch->port, RLC_PORT_MUTED, false);
+        if (is_failed(watch))
+            append(&loop->failed, watch);
     } else if (rlc_port_set_mute(loop->set, &watch->port, false) < 0) {
         withdraw(loop, &watch->port);
         refuse(watch);
@@ -197,10 +210,13 @@ void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch) {
 }
 
 void rlc_loop_mute(rlc_loop *loop, rlc_watch *watch) {
-    if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
+    if (rlc_port_has(&watch->port, RLC_PORT_MEMBER)) {
         (void)rlc_port_set_mute(loop->set, &watch->port, true); /* cannot fail: epoll does not refuse to watch less */
-    else
-        rlc_port_assign(&watch->port, RLC_PORT_MUTED, true); /* refused: not added before its callout ends */
+        return;
+    }
+    if (is_failed(watch))
+        detach(&loop->failed, watch);
+    rlc_port_assign(&watch->port, RLC_PORT_MUTED, true); /* not added, and not called, before its callout ends */
 }
 
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port) {

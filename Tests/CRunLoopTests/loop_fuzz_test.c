@@ -26,8 +26,11 @@ enum {
     PASSES_FOR_ALL = 4,
 };
 
-/** A case that once failed: its last posts and a refused watch used up two passes, and neither polled. */
-static const uint64_t KEPT_CASE = 1795918454010496;
+/** Cases that once failed. */
+static const uint64_t KEPT_CASES[] = {
+    1795918454010496, /* its last posts and a refused watch used up two passes, and neither polled */
+    1795938226006778, /* a watch was refused in its own callout, and a nested run called it with the error */
+};
 static const uint64_t START = 1000000000;
 
 static uint64_t seed;
@@ -633,7 +636,8 @@ int main(int count, char **words) {
         first = (uint64_t)time(NULL) * 1000000;
         end = time(NULL) + atol(words[1]);
     }
-    run_a_case(KEPT_CASE);
+    for (unsigned i = 0; i < sizeof KEPT_CASES / sizeof KEPT_CASES[0]; i++)
+        run_a_case(KEPT_CASES[i]);
     uint64_t done = 0;
     for (; end == 0 ? done < CASES : time(NULL) < end; done++) {
         run_a_case(first + done);

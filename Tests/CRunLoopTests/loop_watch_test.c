@@ -301,6 +301,71 @@ static void test_RLC_WATCH_11_an_earlier_one_that_is_not_taken_back_is_told(void
     close(fd);
 }
 
+static rlc_watch *later_watch;
+
+static void lose_the_later_watch(void) {
+    fail_next(&kernel, -ENOMEM); /* epoll refuses to register the earlier watch instead */
+    rlc_watch_remove(later_watch);
+}
+
+static void be_refused_and_run_inside(rlc_loop *loop, probe *probe) {
+    if (probe->ready == RLC_ERROR)
+        return;
+    lose_the_later_watch();
+    int before = probe->calls;
+    CHECK_EQUAL(rlc_loop_run(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(probe->calls, before);
+}
+
+static void lose_on_post(rlc_post_node *node, bool ran) {
+    (void)node;
+    if (ran)
+        lose_the_later_watch();
+}
+
+static void run_inside_and_be_refused(rlc_loop *loop, probe *probe) {
+    if (probe->ready == RLC_ERROR)
+        return;
+    static rlc_post_node node;
+    node = (rlc_post_node){.post_fn = lose_on_post};
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    int before = probe->calls;
+    CHECK_EQUAL(rlc_loop_run(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(probe->calls, before);
+}
+
+/** `then` makes epoll refuse the watch in its own callout. The watch is called with the error after that callout. */
+static void check_refusal_in_own_callout(void (*then)(rlc_loop *, probe *)) {
+    rlc_loop *loop = make_loop();
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    probe earliest = {.then = NULL}, earlier = {.then = then}, later = {.then = NULL};
+    add(loop, fd, RLC_PRIORITY, &earliest); /* never ready: without it, nothing is left to watch inside the callout */
+    add(loop, fd, RLC_READABLE, &earlier);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    add(loop, fd, RLC_WRITABLE, &later);
+    later_watch = later.watch;
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+    CHECK_EQUAL(earlier.calls, 0);
+    bump(fd);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+    CHECK_EQUAL(earlier.calls, 1);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+    CHECK_EQUAL(earlier.calls, 2);
+    CHECK_EQUAL(earlier.ready, RLC_ERROR);
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_TIMED_OUT);
+    CHECK_EQUAL(rlc_watch_set_interest(earlier.watch, RLC_READABLE), 0);
+    earlier.then = NULL;
+    CHECK_EQUAL(rlc_loop_run_once(loop, kernel.time_ns + 100), RLC_RUN_HANDLED);
+    CHECK_EQUAL(earlier.ready, RLC_READABLE);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+}
+
+static void test_RLC_WATCH_11_a_refusal_in_the_own_callout_is_told_after_it(void) {
+    check_refusal_in_own_callout(be_refused_and_run_inside);
+    check_refusal_in_own_callout(run_inside_and_be_refused);
+}
+
 /** What epoll ceases to watch while the loop asks it to: a writer without readers, which is to be heard by edges from now on. */
 static void test_RLC_WATCH_12_one_that_epoll_loses_is_told(void) {
     const int errors[] = {-ENOENT, -EBADF, -ENOMEM};
@@ -634,6 +699,7 @@ int main(void) {
     RUN(test_RLC_WATCH_5_a_refusal_is_not_told_again_while_it_is_told);
     RUN(test_RLC_WATCH_10_one_that_is_not_taken_back_is_told);
     RUN(test_RLC_WATCH_11_an_earlier_one_that_is_not_taken_back_is_told);
+    RUN(test_RLC_WATCH_11_a_refusal_in_the_own_callout_is_told_after_it);
     RUN(test_RLC_WATCH_12_one_that_epoll_loses_is_told);
     RUN(test_RLC_LOOP_17_a_sleeper_that_cannot_be_woken_is_told_of);
     RUN(test_RLC_LOOP_16_without_a_new_descriptor_the_run_ends);
