@@ -52,6 +52,11 @@ bool rlc_port_set_has_more(const rlc_port_set *set, const rlc_port *port, uint32
 
 /* ---- the edge set ---- */
 
+/** Tells whether a failure of epoll_ctl(2) says that the number was closed; another file may have it by now. */
+static bool says_closed(int status) {
+    return status == -EBADF || status == -ENOENT || status == -EPERM;
+}
+
 static int control(const rlc_port_set *set, int operation, const rlc_port *owner, uint32_t events) {
     struct epoll_event event = {.events = events, .data.u64 = rlc_slot_token(&owner->slot).bits};
     return set->kernel->epoll_control(set->kernel->context, set->edge_fd, operation, owner->fd, &event);
@@ -222,10 +227,14 @@ void rlc_port_set_take_over_edges(rlc_port_set *set, rlc_port *port, rlc_port *o
     if (!rlc_port_has(older, RLC_PORT_EDGES))
         return; /* an event has made it level-triggered */
     int status = control(set, is_sharer ? EPOLL_CTL_MOD : EPOLL_CTL_DEL, port, all_edge_events(older));
+    if (status < 0 && !says_closed(status)) {
+        leave_edges(set, older);
+        return;
+    }
     if (is_sharer && status == 0)
         mark(set, port);
     rlc_port_set_unmark_edges(set, older);
-    if (status < 0) { /* the number was closed and opened again: the older members watch the former file */
+    if (status < 0) { /* the older members watch the former file of the number */
         while ((older = rlc_port_owner_from(SLIST_NEXT(port, older), port->fd)) != NULL) {
             rlc_port_set_orphan(set, older);
             rlc_port_set_note_unwatched(set, older);
@@ -348,7 +357,7 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     rlc_port_assign(port, RLC_PORT_EDGY, has_to_keep(set, port, events));
     rlc_port_assign(port, still_writes ? RLC_PORT_READ_ENDED : RLC_PORT_QUIET, true);
     int status = register_edges(set, owner);
-    if (status == -EBADF || status == -ENOENT || status == -EPERM) {
+    if (says_closed(status)) {
         rlc_port_set_lose(set, port->fd);
     } else if (status == -ENOMEM) {
         refuse(set, owner);
