@@ -18,6 +18,7 @@
 #include <crunloop_kit/pass_checks.h>
 #include <crunloop_kit/port_set.h>
 #include <crunloop_kit/wakeup_port.h>
+#include <errno.h>
 #include <stdatomic.h>
 
 /* epoll_wait(2) returns no more events than the batch has room for. The others stay in the kernel. */
@@ -247,6 +248,14 @@ void rlc_port_set_drop(rlc_port_set *set, rlc_port *port);
 void rlc_port_set_renew(rlc_port_set *set, rlc_port *port);
 /** Makes the port an orphan. */
 void rlc_port_set_orphan(rlc_port_set *set, rlc_port *port);
+/**
+ * Tells whether a failure of epoll_ctl(2) for a member says that its number was closed; another file may have the
+ * number by now. EPERM: epoll does not take the file of the number, so that is not the member's.
+ */
+static inline bool rlc_says_closed(int status) {
+    return status == -EBADF || status == -ENOENT || status == -EPERM;
+}
+
 /** Makes all members of the number orphans. rlc_port_set_take reports them. */
 void rlc_port_set_lose(rlc_port_set *set, int fd);
 /** Lets rlc_port_set_take report that epoll does not watch the port, once the port is not muted. */

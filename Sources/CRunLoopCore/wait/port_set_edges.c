@@ -52,11 +52,6 @@ bool rlc_port_set_has_more(const rlc_port_set *set, const rlc_port *port, uint32
 
 /* ---- the edge set ---- */
 
-/** Tells whether a failure of epoll_ctl(2) says that the number was closed; another file may have it by now. */
-static bool says_closed(int status) {
-    return status == -EBADF || status == -ENOENT || status == -EPERM;
-}
-
 static int control(const rlc_port_set *set, int operation, const rlc_port *owner, uint32_t events) {
     struct epoll_event event = {.events = events, .data.u64 = rlc_slot_token(&owner->slot).bits};
     return set->kernel->epoll_control(set->kernel->context, set->edge_fd, operation, owner->fd, &event);
@@ -227,7 +222,7 @@ void rlc_port_set_take_over_edges(rlc_port_set *set, rlc_port *port, rlc_port *o
     if (!rlc_port_has(older, RLC_PORT_EDGES))
         return; /* an event has made it level-triggered */
     int status = control(set, is_sharer ? EPOLL_CTL_MOD : EPOLL_CTL_DEL, port, all_edge_events(older));
-    if (status < 0 && !says_closed(status)) {
+    if (status < 0 && !rlc_says_closed(status)) {
         leave_edges(set, older);
         return;
     }
@@ -357,7 +352,7 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
     rlc_port_assign(port, RLC_PORT_EDGY, has_to_keep(set, port, events));
     rlc_port_assign(port, still_writes ? RLC_PORT_READ_ENDED : RLC_PORT_QUIET, true);
     int status = register_edges(set, owner);
-    if (says_closed(status)) {
+    if (rlc_says_closed(status)) {
         rlc_port_set_lose(set, port->fd);
     } else if (status == -ENOMEM) {
         refuse(set, owner);
@@ -382,7 +377,6 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
  * that, because EPOLLOUT was set during the error, too. So the set polls such ports itself, before each wait.
  */
 
-/** Tells whether the port is quiet and waits to write. */
 static bool is_hidden(const rlc_port *port) {
     return rlc_slot_is_live(&port->slot) && rlc_port_has(port, RLC_PORT_MEMBER) && rlc_port_has(port, RLC_PORT_QUIET) &&
            (port->interest & RLC_WRITABLE) != 0;

@@ -252,10 +252,9 @@ int rlc_port_set_update(rlc_port_set *set, rlc_port *port) {
         status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
     }
     atomic_fetch_add(&set->changes, 1);
-    /* EPERM: the number refers to a file that epoll never takes, so it is not the file that was inserted. */
-    if (status != -EBADF && status != -ENOENT && status != -EPERM)
+    if (!rlc_says_closed(status))
         return status;
-    rlc_port_set_lose(set, port->fd); /* the number was closed, and may refer to another file */
+    rlc_port_set_lose(set, port->fd);
     return -EBADF;
 }
 
@@ -265,7 +264,7 @@ bool rlc_kit_is_watched(rlc_port_set *set, rlc_token token) {
         return false;
     /* Changes nothing, and fails if the number refers to another file than the registration. */
     int status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
-    return status != -EBADF && status != -ENOENT && status != -EPERM;
+    return !rlc_says_closed(status);
 }
 
 bool rlc_kit_revive_if_lost(rlc_port_set *set) {
