@@ -4,7 +4,7 @@ import XCTest
 import class RunLoopKit.RunLoop
 
 final class RunTests: XCTestCase {
-  override func tearDown() { CountingKernel.atReading = nil }
+  override func tearDown() { CountingKernel.script.atReading = nil }
 
   func test_RLK_RUN_1_emptyUnknownAndPseudoModesFinishAtOnce() {
     onThread {
@@ -114,8 +114,8 @@ final class RunTests: XCTestCase {
         RunLoop.Timer(fireDate: .now) { _ in
           try! loop.enqueue {
             loop.collectsStatistics = true
-            CountingKernel.atReading = {
-              CountingKernel.atReading = nil
+            CountingKernel.script.atReading = {
+              CountingKernel.script.atReading = nil
               TestThread {
                 last.invalidate()
                 loop.wakeUp()
@@ -126,7 +126,7 @@ final class RunTests: XCTestCase {
         })
       XCTAssertEqual(try loop.run(), .finished)
       isOver.value = true
-      XCTAssertNil(CountingKernel.atReading)
+      XCTAssertNil(CountingKernel.script.atReading)
       watcher.join()
       XCTAssertFalse(sleeps.value)
     }

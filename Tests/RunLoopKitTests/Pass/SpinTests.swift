@@ -6,7 +6,7 @@ import class RunLoopKit.RunLoop
 /// Looking for a wake before a sleep. The clock's readings are the moments at which another thread would do something.
 final class SpinTests: XCTestCase {
   override class func setUp() { CountingKernel.install() }
-  override func tearDown() { CountingKernel.atReading = nil }
+  override func tearDown() { CountingKernel.script.atReading = nil }
 
   func test_RLK_SPIN_1_aStopWhileTheLoopLooksCostsNoSystemCall() {
     onThread {
@@ -15,7 +15,7 @@ final class SpinTests: XCTestCase {
       loop.spinLimit = .microseconds(20)
       // It has nothing learned yet, and tries its luck once in 64 sleeps.
       for _ in 0..<63 { try loop.run(for: .nanoseconds(1)) }
-      CountingKernel.atReading = { loop.stop() }
+      CountingKernel.script.atReading = { loop.stop() }
       var result: RunLoop.RunResult?
       let counts = try CountingKernel.count { result = try loop.run() }
       XCTAssertEqual(result, .stopped)
@@ -42,7 +42,7 @@ final class SpinTests: XCTestCase {
       XCTAssertEqual(loop.spinLimit, .zero)
       XCTAssertFalse(loop.description.contains("spinning"))
       let readings = Box(0)
-      CountingKernel.atReading = { readings.value += 1 }
+      CountingKernel.script.atReading = { readings.value += 1 }
       try loop.add(RunLoop.Observer(.beforeWaiting) { _, _ in loop.stop() })
       for _ in 0..<200 { try loop.run() }
       XCTAssertEqual(readings.value, 0)

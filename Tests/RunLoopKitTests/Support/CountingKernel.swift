@@ -41,11 +41,10 @@ enum CountingKernel {
   /// Looks at one descriptor, of whose event the kernel has told before.
   static let polls = Atomic<Int>(0)
 
-  /// Called at each reading of the clock by the core, on the thread that reads.
-  nonisolated(unsafe) static var atReading: (@Sendable () -> Void)?
-
-  /// What a test makes the kernel do. Set while no loop but its own runs.
+  /// What a test makes the kernel do, for all loops of the process.
   struct Script {
+    /// Called at each reading of the clock by the core, on the thread that reads.
+    var atReading: (@Sendable () -> Void)?
     /// What a clock shows, of what it would show.
     var now: (@Sendable (UInt64) -> UInt64)?
     /// When a wait and a timer end, of when they would.
@@ -60,7 +59,13 @@ enum CountingKernel {
     var create: (@Sendable () -> Int32?)?
   }
 
-  nonisolated(unsafe) static var script = Script()
+  /// Any thread may set it, also while another one's loop sleeps.
+  static var script: Script {
+    get { guardedScript.withLock { $0 } }
+    set { guardedScript.withLock { $0 = newValue } }
+  }
+
+  private static let guardedScript = Mutex(Script())
 
   /// For the loops that the calling thread and the threads that it starts make from now on.
   static func install() { kernel.enter() }
@@ -68,7 +73,7 @@ enum CountingKernel {
   private static let kernel: Kernel = {
     var table = rlc_kernel_copy()
     table.now = { context, clock in
-      atReading?()
+      script.atReading?()
       let now = rlc_kernel_default().pointee.now(context, clock)
       return script.now?(now) ?? now
     }

@@ -11,8 +11,8 @@ final class TimerRestTests: XCTestCase {
   private static let readings = Atomic<Int>(0)
 
   private func readings(_ body: () throws -> Void) rethrows -> Int {
-    CountingKernel.atReading = { Self.readings.add(1, ordering: .relaxed) }
-    defer { CountingKernel.atReading = nil }
+    CountingKernel.script.atReading = { Self.readings.add(1, ordering: .relaxed) }
+    defer { CountingKernel.script.atReading = nil }
     let before = Self.readings.load(ordering: .relaxed)
     try body()
     return Self.readings.load(ordering: .relaxed) - before
