@@ -12,6 +12,10 @@ package struct HeldLoop: ~Copyable {
     if isRetained { _ = loop.retain() }
   }
 
+  /// True if the loop is the calling thread's own.
+  @inline(__always)
+  var isCallers: Bool { !isRetained }
+
   @inline(__always)
   borrowing func call<R>(_ body: (RunLoop) -> R) -> R { loop._withUnsafeGuaranteedRef(body) }
 

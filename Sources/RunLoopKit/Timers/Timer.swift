@@ -182,11 +182,20 @@ extension RunLoop {
     public var isFiring: Bool { firing.load(ordering: .acquiring) }
 
     func change(_ change: Change) {
-      while let isDone = heldOwner?.call({ $0.reschedule(self, change) }) { if isDone { return } }
-      let now = Kernel.now(clock)
-      withLeafLock { apply(change, now: now) }
-      // A loop that has added the timer meanwhile may have armed the old date.
-      _ = heldOwner?.call { $0.reschedule(self, change) }
+      var isApplied = false
+      while true {
+        if let loop = heldOwner {
+          let isOwn = loop.isCallers
+          if loop.call({ $0.reschedule(self, change, isOwn: isOwn) }) { return }
+        } else if isApplied {
+          return
+        } else {
+          let now = Kernel.now(clock)
+          withLeafLock { apply(change, now: now) }
+          // A loop that has added the timer meanwhile may have armed the old date.
+          isApplied = true
+        }
+      }
     }
 
     /// The same loop as `owner`, held for one call.

@@ -3,10 +3,11 @@
 extension RunLoop {
   /// Carries out a change, and has a sleeping loop make a pass for it if rule 18 says so. Returns false if the timer is
   /// not in this loop any more. - Thread: Any.
-  func reschedule(_ timer: Timer, _ change: Timer.Change) -> Bool {
+  /// - Parameter isOwn: The loop is the calling thread's own.
+  func reschedule(_ timer: Timer, _ change: Timer.Change, isOwn: Bool) -> Bool {
     let now = kernel.now(timer.clock)
     let isHere = lock.withLock { timer.reschedule(change, now: now, on: self) }
-    if isHere, case .date(_, causesPass: true) = change, !isCurrent {  // rule 18
+    if isHere, case .date(_, causesPass: true) = change, !isOwn {  // rule 18
       wakes.dateHasMoved()
     }
     return isHere
