@@ -181,6 +181,7 @@ extension RunLoop {
     /// True while the timer's callout runs. Nested runs do not fire the timer then.
     public var isFiring: Bool { firing.load(ordering: .acquiring) }
 
+    /// The timer must be valid.
     func change(_ change: Change) {
       var isApplied = false
       while true {
@@ -198,12 +199,12 @@ extension RunLoop {
       }
     }
 
-    /// The same loop as `owner`, held for one call.
+    /// The same loop as `owner`, held for one call. It belongs to this process, since the valid timer does.
     @inline(__always)
     private var heldOwner: HeldLoop? {
       withLinks { links in
-        if let loop = links.onlyLoop, loop._withUnsafeGuaranteedRef({ $0.isInThisProcess }) { return HeldLoop(loop) }
-        return links.first { $0.mode != nil && $0.loop.isInThisProcess }.map { HeldLoop(.passUnretained($0.loop)) }
+        if let loop = links.onlyLoop { return HeldLoop(loop) }
+        return links.first { $0.mode != nil }.map { HeldLoop(.passUnretained($0.loop)) }
       }
     }
 
