@@ -230,7 +230,7 @@ extension RunLoop {
     /// During the callout "now" is one nanosecond later, so that a new date never lies before the date that fires.
     private func setDate(_ date: UInt64, now: UInt64) {
       hasNextDate = isFiring
-      schedule.setDate(date, now: isFiring ? Time.add(now, 1) : now)
+      schedule.setDate(date, now: hasNextDate ? Time.add(now, 1) : now)
     }
 
     /// Called after the callout for the date `fired`. Moves to the date that was set during the callout, or else on by
