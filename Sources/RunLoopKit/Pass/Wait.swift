@@ -14,7 +14,8 @@ extension ModePointer {
     let hasPolled = event == nil  // each poll takes the post
     while event == nil {
       let mayBlock =
-        !isPolling && posted == .none && !canServeMainQueue(activation, on: loop) && !messages.hasReady
+        !isPolling && posted == .none && loop.wakes.word.isQuiet && !canServeMainQueue(activation, on: loop)
+        && !messages.hasReady
       let found = (mayBlock ? sleep(until: deadline, on: loop) : nil) ?? poll(of: activation, on: loop)
       posted = max(posted, loop.wakes.word.take())
       if found < 0 {

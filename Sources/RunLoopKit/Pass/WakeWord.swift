@@ -100,6 +100,10 @@ struct WakeWord: ~Copyable {
   /// As `beginWait()`, for a sleep in a set; false also if `takeRenewal` is true. - Thread: The loop's own.
   func beginWait(in set: PortSet) -> Bool { set.beginWait(pointer) }
 
+  /// True while nothing is posted. - Thread: The loop's own.
+  @inline(__always)
+  var isQuiet: Bool { pointer.map { rlc_kit_is_quiet($0) } ?? true }
+
   /// Takes the post, if there is one: at the end of a wait, or to drop it. The loop's thread then sees everything that
   /// the wakers published before. - Thread: The loop's own.
   @inline(__always)
