@@ -81,7 +81,7 @@ extension RunLoop.Item {
 
   @inline(__always)
   private final func isFree(for loop: RunLoop, _ links: ItemLinks) -> Bool {
-    !isExclusive || !links.contains { $0.mode != nil && $0.loop !== loop }
+    !links.contains { $0.mode != nil && $0.loop !== loop } || !isExclusive
   }
 
   /// Makes the item a member of a mode and returns the token of the membership. Returns nil if the item is a member
