@@ -13,7 +13,8 @@ extension ModePointer {
     while let event = set.take() {
       switch event {
       case .lost(let context):
-        if let event = takeLost(Unmanaged<RunLoop.Item>.fromOpaque(context).takeUnretainedValue()) { return event }
+        let item = Unmanaged<RunLoop.DescriptorItem>.fromOpaque(context).takeUnretainedValue()
+        if let event = takeLost(item) { return event }
       case .lostHint(let hint):
         noteLost(hint, on: loop)
       case .refused(let context):
@@ -37,12 +38,10 @@ extension ModePointer {
   /// Called when an item's descriptor was closed while the item was a member. A descriptor source receives an error
   /// alone. The handlers of other items would take that for an event, so the loop reports the loss. Under the lock.
   @inline(never)
-  private func takeLost(_ item: RunLoop.Item) -> PassEvent? {
+  private func takeLost(_ item: RunLoop.DescriptorItem) -> PassEvent? {
     if item.kind == .descriptorSource { return .port(.passRetained(item), ready: PortRegistration.failed) }
-    // Proof: `Item.Kind`. Nothing else is in a port set.
-    let number = unsafeDowncast(item, to: RunLoop.DescriptorItem.self).descriptor
     let name = item.kind == .portSource ? "a port source" : "an event source"
-    let why = "its descriptor \(number) was closed while it was a member"
+    let why = "its descriptor \(item.descriptor) was closed while it was a member"
     Diagnosis.warnLocked("\(name)\(item.labelText) gets no more events: \(why)")
     return nil
   }

@@ -13,10 +13,7 @@ struct ModePorts: ~Copyable {
   /// the handle. The loop's thread reads it without the lock.
   let mainQueueToken = Atomic<UInt64>(0)
 
-  var members: [RunLoop.DescriptorItem] {
-    // Proof: `register` inserts nothing but descriptor items; hints are no members.
-    self.set?.members.map { unsafeDowncast($0, to: RunLoop.DescriptorItem.self) } ?? []
-  }
+  var members: [RunLoop.DescriptorItem] { self.set?.members ?? [] }
 
   /// Closes the set, whose members have left.
   mutating func destroy() {

@@ -71,7 +71,7 @@ struct PortSet {
   func isWatched(_ token: UInt64) -> Bool { rlc_kit_is_watched(set, rlc_token(bits: token)) }
 
   @inline(__always)
-  func insert(_ port: PortRegistration, _ member: AnyObject) throws(RunLoopError) -> UInt64 {
+  func insert(_ port: PortRegistration, _ member: RunLoop.DescriptorItem) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
     let kind = port.isCounter ? RLC_PORT_COUNTER : RLC_PORT_READINESS
     // `remove` releases it: a mode calls that for each member (`unregister`).
@@ -115,7 +115,7 @@ struct PortSet {
 
   /// Removes and releases the member. False if epoll refuses to watch an earlier member of the same number: the set
   /// then reports nothing of that one until `retry` succeeds.
-  func remove(_ member: AnyObject, token: UInt64) -> Bool {
+  func remove(_ member: RunLoop.Item, token: UInt64) -> Bool {
     let status = rlc_port_set_remove(set, rlc_token(bits: token))
     Unmanaged.passUnretained(member).release()
     return Self.isWatched(status)
@@ -132,12 +132,12 @@ struct PortSet {
     status >= 0 || status == -EBADF || status == -ENOENT || status == -ECHILD
   }
 
-  var members: [AnyObject] {
-    var members: [AnyObject] = []
+  var members: [RunLoop.DescriptorItem] {
+    var members: [RunLoop.DescriptorItem] = []
     var position: UInt32 = 0
     while let context = rlc_port_set_next(set, &position) {
       // `insert` has retained it until `remove`. The core leaves hints out.
-      members.append(Unmanaged<AnyObject>.fromOpaque(context).takeUnretainedValue())
+      members.append(Unmanaged<RunLoop.DescriptorItem>.fromOpaque(context).takeUnretainedValue())
     }
     return members
   }

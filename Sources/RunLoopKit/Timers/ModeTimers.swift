@@ -91,10 +91,7 @@ struct ModeTimers: ~Copyable {
     row.others!.first { $0.clock == clock }?.heap
   }
 
-  var members: [RunLoop.Timer] {
-    // Proof: `insert` puts nothing but timers into the heaps.
-    row.flatMap { $0.heap.members.map { unsafeDowncast($0, to: RunLoop.Timer.self) } }
-  }
+  var members: [RunLoop.Timer] { row.flatMap { $0.heap.members } }
 
   // MARK: Rest. Read by the loop's thread without the lock
 
@@ -302,8 +299,7 @@ struct ModeTimers: ~Copyable {
       if date > now { return date }
     }
     return row.flatMap { clock in
-      clock.heap.members.map { member in
-        let timer = unsafeDowncast(member, to: RunLoop.Timer.self)  // as in `members`
+      clock.heap.members.map { timer in
         let (date, reported) = timer.withSchedule { ($0.date(on: clock.clock), $0.reported) }
         return (clock.onSuspendingClock(date, now, kernel), clock.onSuspendingClock(reported, now, kernel))
       }

@@ -26,10 +26,10 @@ struct TimerHeap {
 
   var count: Int { rlc_timer_heap_count(heap) }
 
-  func insert(_ member: AnyObject) throws(RunLoopError) -> UInt64 {
+  func insert(_ timer: RunLoop.Timer) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
-    // `remove` releases the member. A mode calls `remove` for each member (`unregister`).
-    let context = Unmanaged.passRetained(member)
+    // `remove` releases the timer. A mode calls `remove` for each member (`unregister`).
+    let context = Unmanaged.passRetained(timer)
     let status = rlc_timer_heap_insert(heap, context.toOpaque(), &token)
     if status < 0 { context.release() }
     try TimerHeap.check(status)
@@ -53,17 +53,17 @@ struct TimerHeap {
     _ = rlc_timer_heap_arm(heap, rlc_token(bits: token), Time.forever, 0)
   }
 
-  func remove(_ member: AnyObject, token: UInt64) {
+  func remove(_ timer: RunLoop.Timer, token: UInt64) {
     _ = rlc_timer_heap_remove(heap, rlc_token(bits: token))
-    Unmanaged.passUnretained(member).release()
+    Unmanaged.passUnretained(timer).release()
   }
 
-  var members: [AnyObject] {
-    var members: [AnyObject] = []
+  var members: [RunLoop.Timer] {
+    var members: [RunLoop.Timer] = []
     var position: UInt32 = 0
     while let context = rlc_timer_heap_next(heap, &position) {
       // `insert` has retained it, for as long as it is in the heap.
-      members.append(Unmanaged<AnyObject>.fromOpaque(context).takeUnretainedValue())
+      members.append(Unmanaged<RunLoop.Timer>.fromOpaque(context).takeUnretainedValue())
     }
     return members
   }
