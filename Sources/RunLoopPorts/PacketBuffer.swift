@@ -22,7 +22,7 @@ final class PacketBuffer {
   /// The thread's buffer; a temporary one on a thread without a loop. It is not in use while user code runs.
   static var ofThread: PacketBuffer {
     // Only this function stores an object in `packetScratch`.
-    unsafeDowncast(ThreadRecord.packetScratch { PacketBuffer() }, to: PacketBuffer.self)
+    ThreadRecord.packetScratch { PacketBuffer() } as! PacketBuffer
   }
 
   /// Copies a packet, because user code runs before it is opened, and may use the thread's buffer.

@@ -9,10 +9,7 @@ extension RunLoop.RateLimiter {
     // The message of a port source has been read, and an error alone is reported once: these are delivered in any case.
     let isLast = item.kind == .portSource || ready == PortRegistration.failed
     guard begin(now: Kernel.now()) || isLast else {
-      // Proof: `Item.Kind`.
-      if item.kind == .descriptorSource {
-        armAgain(unsafeDowncast(item, to: RunLoop.FileDescriptorSource.self), in: mode, of: loop)
-      }
+      if let source = item as? RunLoop.FileDescriptorSource { armAgain(source, in: mode, of: loop) }
       rest(item, in: loop)
       if rest(in: loop.serial) == nil { loop.lock.withLock { item.setMuted(false, on: loop) } }
       return false

@@ -25,9 +25,7 @@ extension PassEvent {
     let plain = PortRegistration.readable | PortRegistration.writable
     // Urgent data is left out: of some files poll(2) reports it only once.
     let isAsked = ready & plain != 0 && ready & PortRegistration.priority == 0
-    guard isAsked, item.takeUnretainedValue().kind == .descriptorSource else { return self }
-    // Proof: its kind.
-    let source = unsafeDowncast(item.takeUnretainedValue(), to: RunLoop.FileDescriptorSource.self)
+    guard isAsked, let source = item.takeUnretainedValue() as? RunLoop.FileDescriptorSource else { return self }
     let left = ready & (source.readyNow | ~plain)
     if left != 0 { return .port(item, ready: left) }
     // If the kernel refuses to arm the source again, the loop calls it with nothing to read: no later event comes.

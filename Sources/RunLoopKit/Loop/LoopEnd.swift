@@ -45,9 +45,7 @@ extension RunLoop {
     extras?.endIdleWork()
     for performed in delayed { performed.abandon() }
     for member in left { member.item.hooks?.left(member.mode, of: self) }
-    for item in left.map(\.item) + recorded where item.kind == .port {
-      unsafeDowncast(item, to: Port.self).loopHasEnded()  // by its kind
-    }
+    for case let port as Port in left.map(\.item) + recorded { port.loopHasEnded() }
     for item in left.map(\.item) + recorded where item.endsWithItsLoop { item.invalidate() }
     withExtendedLifetime((left, recorded, extras)) {}
     for event in held { event.drop() }
@@ -69,8 +67,8 @@ extension RunLoop.Item {
   fileprivate var awaitsCall: Bool {
     switch kind {
     case .connection, .observer: false
-    case .source: !isHidden && unsafeDowncast(self, to: RunLoop.Source.self).isSignalled  // by its kind
-    case .timer: !isHidden && unsafeDowncast(self, to: RunLoop.Timer.self).fireDate != .distantFuture  // by its kind
+    case .source: !isHidden && asSource.isSignalled
+    case .timer: !isHidden && asTimer.fireDate != .distantFuture
     case .port, .portSource, .descriptorSource, .eventSource: !isHidden
     }
   }

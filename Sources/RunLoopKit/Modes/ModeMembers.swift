@@ -45,23 +45,19 @@ extension ModePointer {
   private func register(_ item: RunLoop.Item, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
     switch item.kind {
     case .portSource, .descriptorSource, .eventSource, .connection:
-      // Proof of the casts: `Item.Kind`.
-      let port = unsafeDowncast(item, to: RunLoop.DescriptorItem.self)
+      let port = item.asDescriptorItem
       if let descriptors = port.descriptors { return try register(port, descriptors, on: loop) }
       return try register(port, on: loop)
-    case .timer:
-      return try register(unsafeDowncast(item, to: RunLoop.Timer.self), on: loop)
-    case .port:
-      return try register(unsafeDowncast(item, to: RunLoop.Port.self), on: loop)
+    case .timer: return try register(item.asTimer, on: loop)
+    case .port: return try register(item.asPort, on: loop)
     case .source:
       let stamp = loop.nextStamp()
-      let source = unsafeDowncast(item, to: RunLoop.Source.self)
-      sources.insert(source, stamp: stamp)
-      counts.addSource(source, 1)
+      sources.insert(item.asSource, stamp: stamp)
+      counts.addSource(item, 1)
       return stamp
     case .observer:
       let stamp = loop.nextStamp()
-      observers.insert(unsafeDowncast(item, to: RunLoop.Observer.self), stamp: stamp)
+      observers.insert(item.asObserver, stamp: stamp)
       return stamp
     }
   }
@@ -149,16 +145,15 @@ extension ModePointer {
       forgetUnwatched(item)
       if item.kind == .connection { counts.addConnection(-1) } else { counts.addDescriptor(item, -1) }
       if let descriptors = item.descriptors { unregister(descriptors, on: loop) }
-    // Proof of the casts: `Item.Kind`.
     case .timer:
-      timers.remove(unsafeDowncast(item, to: RunLoop.Timer.self), token: token)
+      timers.remove(item.asTimer, token: token)
       counts.addTimer(item, -1)
       armTimers(on: loop)
-    case .port: unregister(unsafeDowncast(item, to: RunLoop.Port.self))
+    case .port: unregister(item.asPort)
     case .source:
       if sources.remove(stamp: token) { counts.addSource(item, -1) }
       return
-    case .observer: return observers.remove(unsafeDowncast(item, to: RunLoop.Observer.self))
+    case .observer: return observers.remove(item.asObserver)
     }
     if !counts.needDescriptors { loop.mayHaveIdled(self) }
   }

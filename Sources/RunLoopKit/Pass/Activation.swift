@@ -134,9 +134,7 @@ struct Activation {
 
 extension Activation.State {
   var servedSource: RunLoop.FileDescriptorSource? {
-    // Proof: `beginServing` has set it.
-    guard serving != .no else { return nil }
-    return served.map { unsafeDowncast($0.takeUnretainedValue(), to: RunLoop.FileDescriptorSource.self) }
+    serving == .no ? nil : served?.takeUnretainedValue() as? RunLoop.FileDescriptorSource
   }
 
   var owned: RunLoop.Item? { isOwned ? served?.takeUnretainedValue() : nil }

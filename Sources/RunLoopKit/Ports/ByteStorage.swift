@@ -16,13 +16,11 @@ package final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
   package static func make<E: Error>(
     capacity: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int
   ) throws(E) -> ByteStorage {
-    let made = create(minimumCapacity: capacity) { buffer in
+    let storage = made(capacity: capacity) { buffer in
       buffer.withUnsafeMutablePointerToElements {
         Header(base: UnsafeMutableRawPointer($0), count: 0, owner: nil)
       }
     }
-    // `ManagedBuffer.create` makes an object of the class that it is called on: this one, which is final.
-    let storage = unsafeDowncast(made, to: ByteStorage.self)
     let count = try fill(UnsafeMutableRawBufferPointer(start: storage.header.base, count: capacity))
     precondition(count >= 0 && count <= capacity, "RunLoopKit: more bytes than there is room for")
     storage.header.count = count
@@ -31,12 +29,17 @@ package final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
 
   /// Shows the memory of `owner`. The memory must not change any more.
   package static func make(_ memory: UnsafeMutableRawBufferPointer, owner: AnyObject) -> ByteStorage {
-    let made = create(minimumCapacity: 0) { _ in
+    made(capacity: 0) { _ in
       // The memory is a mapping, whose address is not 0.
       Header(base: memory.baseAddress!, count: memory.count, owner: owner)
     }
-    // `create` makes an object of this final class, as in the other `make`.
-    return unsafeDowncast(made, to: ByteStorage.self)
+  }
+
+  private static func made(
+    capacity: Int, _ makeHeader: (ManagedBuffer<Header, UInt8>) -> Header
+  ) -> ByteStorage {
+    // `create` makes an object of the class that it is called on: this one, which is final.
+    unsafeDowncast(create(minimumCapacity: capacity, makingHeaderWith: makeHeader), to: ByteStorage.self)
   }
 
   package var base: UnsafeRawPointer {

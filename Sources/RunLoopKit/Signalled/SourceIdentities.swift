@@ -111,8 +111,7 @@ extension RunLoop.Item {
   @inline(__always)
   final var withIdentity: RunLoop.Source? {
     guard kind == .source else { return nil }
-    let source = unsafeDowncast(self, to: RunLoop.Source.self)  // its kind says so
-    return source.hasIdentity ? source : nil
+    return asSource.hasIdentity ? asSource : nil
   }
 
   /// A number that equal items share. Call `RunLoop.learnsEquals(of:)` before.
