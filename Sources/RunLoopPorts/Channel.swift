@@ -27,45 +27,45 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
 
   let sending = Lock()
   /// Guarded by `sending`.
-  @exclusivity(unchecked) var exports = Exports()
+  var exports = Exports()
   /// Frames that found no room. They are sent before the next frame.
-  @exclusivity(unchecked) var unsentFrames: [Frame] = []
-  @exclusivity(unchecked) private var unreadFiles = UnreadFiles()
+  var unsentFrames: [Frame] = []
+  private var unreadFiles = UnreadFiles()
   /// The port that the connection was made for, whose loops read it; nil if there was none, or it has ended.
-  @exclusivity(unchecked) private(set) var origin: Mailbox?
-  @exclusivity(unchecked) private var hadOrigin = false
-  @exclusivity(unchecked) private var madeLine: SendLine?
+  private(set) var origin: Mailbox?
+  private var hadOrigin = false
+  private var madeLine: SendLine?
   /// The I/O thread reads the connection, because tasks await answers on it.
-  @exclusivity(unchecked) private(set) var isReadForTasks = false
+  private(set) var isReadForTasks = false
 
   let receiving = Lock()
   /// A message for a full port: nothing more is read until the port has room. Guarded by `receiving`, like all below.
-  @exclusivity(unchecked) var stalled: (mailbox: Mailbox, message: RunLoop.Message, charge: PeerAccount.Charge?)?
+  var stalled: (mailbox: Mailbox, message: RunLoop.Message, charge: PeerAccount.Charge?)?
   /// By how much the last packet has exceeded the budget of a turn. Each turn that the connection skips subtracts one
   /// budget.
-  @exclusivity(unchecked) var debt = 0
+  var debt = 0
   /// The account that is charged for what the peer sends. Until the policy has judged a peer that was introduced, that
   /// of the peer which has introduced it.
-  @exclusivity(unchecked) var account: PeerAccount
+  var account: PeerAccount
   /// The charge for this connection, which the account counts as a connection or an introduction.
-  @exclusivity(unchecked) var slot: PeerAccount.Charge?
+  var slot: PeerAccount.Charge?
   /// The policy judges the sender of a packet, without the lock: no other packet is read meanwhile.
-  @exclusivity(unchecked) var isBusy = false
+  var isBusy = false
   /// References to release after unlocking.
-  @exclusivity(unchecked) var releasedLater: Any?
+  var releasedLater: Any?
   /// Refusals to report after unlocking.
-  @exclusivity(unchecked) var refusalsToReport: [(reason: String, what: PortTerms.Refused)] = []
+  var refusalsToReport: [(reason: String, what: PortTerms.Refused)] = []
   /// Connections that came with a message. They enter their modes after unlocking.
-  @exclusivity(unchecked) var newcomers: [Channel] = []
+  var newcomers: [Channel] = []
   /// The sender that the policy has accepted last. The kernel names the sender of each packet, because another process
   /// may have inherited the connection.
-  @exclusivity(unchecked) var welcomed: RunLoop.Message.Sender?
+  var welcomed: RunLoop.Message.Sender?
 
   let importing = Lock()
   /// Guarded by `importing`.
-  @exclusivity(unchecked) var imports: Imports
+  var imports: Imports
   /// The charges for imported rights beyond the first 64.
-  @exclusivity(unchecked) var rightCharges: [PeerAccount.Charge] = []
+  var rightCharges: [PeerAccount.Charge] = []
   var isWatched = false
   private var reason: RunLoopError?
 
