@@ -12,7 +12,7 @@ final class FileEventQueue: @unchecked Sendable {
   weak var watch: RunLoop.FileWatch?
   /// The target's number in the inotify instance; -1 once the target is gone.
   var target: Int32 = -1
-  @exclusivity(unchecked) private var events = Row<RunLoop.FileWatch.Event>()
+  private var events = Row<RunLoop.FileWatch.Event>()
   private var isFlagUp = false
   /// No event follows `.ended`.
   private var hasEnded = false

@@ -16,7 +16,7 @@ final class SignalReceiver: @unchecked Sendable {
   weak var source: RunLoop.SignalSource?
 
   /// Guarded by the hub's lock, like all below.
-  @exclusivity(unchecked) private var waiting = Row<Waiting>()
+  private var waiting = Row<Waiting>()
   /// The standard signals in `waiting`, as bits.
   private var waitingStandard: UInt64 = 0
   private(set) var lostLocked = 0

@@ -16,7 +16,7 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
 
   private let lock = Lock()
   /// Guarded by `lock`.
-  @exclusivity(unchecked) private var state = State()
+  private var state = State()
   /// A longer time limit counts as none. The limit of a run follows the same rule.
   private static var longest: Duration { .seconds(504_911_232) }
 

@@ -7,7 +7,7 @@ package final class ThreadRecord {
   /// The signals that signal sources have blocked in this thread: bit n - 1 is signal n.
   package var claimedSignals: UInt64 = 0
   /// The buffer into which this thread reads packets of other processes.
-  @exclusivity(unchecked) private var packetScratch: AnyObject?
+  private var packetScratch: AnyObject?
   /// Called when the loop and the scopes have ended.
   var whenEnded: (() -> Void)?
 

@@ -7,10 +7,10 @@ package final class PortMembership: @unchecked Sendable {
   // Guarded by the loop's lock:
   /// Its index in the mode's ports; -1 after the port has left.
   var index = -1
-  @exclusivity(unchecked) var isReady = false
+  var isReady = false
   // Neighbours in the list of ready ports of the same mode, retained as in `MessagePorts`.
-  @exclusivity(unchecked) unowned(unsafe) var next: PortMembership?
-  @exclusivity(unchecked) unowned(unsafe) var previous: PortMembership?
+  unowned(unsafe) var next: PortMembership?
+  unowned(unsafe) var previous: PortMembership?
 
   package init(_ port: RunLoop.Port, _ loop: RunLoop, _ mode: ModePointer) {
     self.port = port

@@ -42,9 +42,9 @@ struct RoomLine: ~Copyable {
 /// A message that waits for room, and the closure that gets the result.
 final class PlaceInLine: @unchecked Sendable {
   // Guarded by the mailbox's lock:
-  @exclusivity(unchecked) fileprivate var next: PlaceInLine?
-  @exclusivity(unchecked) fileprivate unowned(unsafe) var previous: PlaceInLine?
-  @exclusivity(unchecked) fileprivate var isInLine = false
+  fileprivate var next: PlaceInLine?
+  fileprivate unowned(unsafe) var previous: PlaceInLine?
+  fileprivate var isInLine = false
   /// Used only by the thread that has taken the place out of the line.
   private var parcel: Parcel?
   private let whenOver: SendEnd

@@ -40,7 +40,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   /// How many of the items' closures exist.
   private let turns = Atomic<Int>(0)
   /// Guarded by `lock`.
-  @exclusivity(unchecked) private var state = State()
+  private var state = State()
   /// Held while items are added and removed; never taken under `lock`. Adding and removing calls no user code, with one
   /// exception: if no thread can be started for a port's connections, the tasks that await answers on them resume.
   private let membership = Lock()

@@ -62,7 +62,7 @@ extension RunLoop {
     /// The bit of `running` that says that the job has waited for its date. Addresses of tasks are even.
     private static let wasDelayed: UInt = 1
     /// Used by the executor's thread only.
-    @exclusivity(unchecked) private var preferring = PreferringTasks()
+    private var preferring = PreferringTasks()
 
     init(_ modes: [Mode], of loop: RunLoop?) {
       self.modes = modes

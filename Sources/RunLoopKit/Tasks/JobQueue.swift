@@ -60,7 +60,7 @@ package struct JobQueue: ~Copyable {
 private final class PriorityRow {
   /// The priority of the row's jobs. In a closed row it is higher than that of any job, so the row gets no more.
   private(set) var priority: UInt16
-  @exclusivity(unchecked) var jobs = Row<PendingJob>()
+  var jobs = Row<PendingJob>()
 
   private static let closed: UInt16 = 0x100
 

@@ -13,9 +13,9 @@ extension RunLoop {
     public let clock: TimerClock
     /// Whether the timer was given a tolerance, even zero: a loop's default does not apply then. Guarded by the item's
     /// leaf lock.
-    @exclusivity(unchecked) final var hasOwnTolerance: Bool
+    final var hasOwnTolerance: Bool
     /// True if a date was set during the callout; that date is then the next one. Guarded by the item's leaf lock.
-    @exclusivity(unchecked) private final var hasNextDate = false
+    private final var hasNextDate = false
     @exclusivity(unchecked) final var body: Body
     /// In nanoseconds. 0 if the timer is one-shot, `Time.forever` if it is rearmable.
     let intervalNanoseconds: UInt64
