@@ -129,7 +129,6 @@ extension RunLoop.ChildSource {
     @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
     init(_ function: @escaping (RunLoop.ChildSource, RunLoop.ExitStatus) -> Void) { self.function = function }
 
-    @inline(__always)
     borrowing func call(_ item: RunLoop.ChildSource, _ status: RunLoop.ExitStatus) { function(item, status) }
   }
 }

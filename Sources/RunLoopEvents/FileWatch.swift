@@ -107,7 +107,6 @@ extension RunLoop.FileWatch {
     @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
     init(_ function: @escaping (RunLoop.FileWatch, RunLoop.FileWatch.Event) -> Void) { self.function = function }
 
-    @inline(__always)
     borrowing func call(_ item: RunLoop.FileWatch, _ event: RunLoop.FileWatch.Event) { function(item, event) }
   }
 }

@@ -136,7 +136,6 @@ extension RunLoop.MemoryPressure {
       self.function = function
     }
 
-    @inline(__always)
     borrowing func call(_ item: RunLoop.MemoryPressure, _ event: RunLoop.MemoryPressure.Event) { function(item, event) }
   }
 }

@@ -147,7 +147,6 @@ extension RunLoop.SignalSource {
     @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
     init(_ function: @escaping (RunLoop.SignalSource, RunLoop.SignalInfo) -> Void) { self.function = function }
 
-    @inline(__always)
     borrowing func call(_ item: RunLoop.SignalSource, _ info: RunLoop.SignalInfo) { function(item, info) }
   }
 }

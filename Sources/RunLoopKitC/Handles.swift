@@ -7,11 +7,9 @@ internal import RunLoopKit
 func owned(_ object: some AnyObject) -> OpaquePointer { OpaquePointer(Unmanaged.passRetained(object).toOpaque()) }
 
 /// Returns a borrowed handle: valid while others retain the object.
-@inline(__always)
 func borrowed(_ object: some AnyObject) -> OpaquePointer { OpaquePointer(Unmanaged.passUnretained(object).toOpaque()) }
 
 /// Returns the object of a handle; nil for NULL. It does not check the type.
-@inline(__always)
 func object<Object: AnyObject>(_ handle: OpaquePointer?, as type: Object.Type = Object.self) -> Object? {
   guard let handle else { return nil }
   // The contract obliges the caller to pass a handle that `owned` or `borrowed` has made.
@@ -19,13 +17,11 @@ func object<Object: AnyObject>(_ handle: OpaquePointer?, as type: Object.Type = 
 }
 
 /// Returns the item of a handle; nil for NULL, and for an item of another kind.
-@inline(__always)
 func item<Kind: RunLoop.Item>(_ handle: OpaquePointer?, as kind: Kind.Type) -> Kind? {
   object(handle, as: RunLoop.Item.self) as? Kind
 }
 
 /// Returns the loop of a handle; for NULL the calling thread's loop.
-@inline(__always)
 func loop(_ handle: OpaquePointer?) -> RunLoop { object(handle) ?? RunLoop.current }
 
 /// Counts one more reference, and returns the same handle.
@@ -39,7 +35,6 @@ func release<Object: AnyObject>(_ handle: OpaquePointer?, _ type: Object.Type) {
 }
 
 /// Returns the mode with a name; nil if the name is no UTF-8.
-@inline(__always)
 func mode(_ name: UnsafePointer<CChar>?) -> RunLoop.Mode? {
   guard let name else { return .default }
   return String(validatingCString: name).map { RunLoop.Mode(rawValue: $0) }
@@ -67,7 +62,6 @@ extension rlk_diagnostics: Sized { static var firstSize: UInt { 40 } }
 
 /// Returns how many bytes of a host's structure this version knows; nil if the structure is shorter than in version
 /// 0.1.
-@inline(__always)
 func knownSize<Options: Sized>(_ pointer: UnsafePointer<Options>) -> Int? {
   let size = UnsafeRawPointer(pointer).load(as: UInt.self)
   guard size >= Options.firstSize else { return nil }
@@ -76,7 +70,6 @@ func knownSize<Options: Sized>(_ pointer: UnsafePointer<Options>) -> Int? {
 
 /// Copies a host's structure in the form of this version. Members that an older host does not have are 0; members that
 /// only a newer host has are ignored.
-@inline(__always)
 func options<Options: Sized>(_ pointer: UnsafePointer<Options>?) -> Options? {
   guard let pointer, let size = knownSize(pointer) else { return nil }
   guard size < MemoryLayout<Options>.size else { return pointer.pointee }
@@ -91,7 +84,6 @@ func options<Options: Sized>(_ pointer: UnsafePointer<Options>?) -> Options? {
 // MARK: After fork(2)
 
 /// Changes a loop; returns an error if it has ended, or if this process has inherited it.
-@inline(__always)
 func changing(_ handle: OpaquePointer?, _ change: (RunLoop) -> Void) -> Int32 {
   let loop = loop(handle)
   guard loop.isInThisProcess else { return Status.forked }
@@ -101,7 +93,6 @@ func changing(_ handle: OpaquePointer?, _ change: (RunLoop) -> Void) -> Int32 {
 }
 
 /// Changes an item, valid or not; returns an error if this process has inherited it.
-@inline(__always)
 func changing(_ item: RunLoop.Item, _ change: () -> Void) -> Int32 {
   guard !item.isForked else { return Status.forked }
   change()
@@ -109,7 +100,6 @@ func changing(_ item: RunLoop.Item, _ change: () -> Void) -> Int32 {
 }
 
 /// Returns the error of an item that can no longer be changed; 0 if it can be changed.
-@inline(__always)
 func end(of item: RunLoop.Item) -> Int32 {
   if item.isForked { return Status.forked }
   return item.isValid ? 0 : Status.gone

@@ -21,7 +21,6 @@ final class Held<Function>: @unchecked Sendable {
 
   /// Calls `body` with the function. Tells ThreadSanitizer that the hand-over of the function and of `object` happens
   /// before the call, and the call before the end of both.
-  @inline(__always)
   func call<R>(of object: AnyObject? = nil, _ body: (Function, UnsafeMutableRawPointer?) -> R) -> R {
     RaceDetector.takeOver(self)
     if let object { RaceDetector.takeOver(object) }
@@ -72,7 +71,6 @@ struct ContextWords: CustomStringConvertible, Sendable {
 }
 
 /// Returns what `body` returns. If it fails, the caller keeps the context.
-@inline(__always)
 func handingOver<Function>(_ held: Held<Function>, _ body: (Held<Function>) throws -> Int32) -> Int32 {
   let status = Status.of { try body(held) }
   if status < 0 { held.giveBack() }

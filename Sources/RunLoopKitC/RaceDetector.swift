@@ -14,10 +14,8 @@ enum RaceDetector {
   private static let isHere = rlc_kit_has_race_detector()
 
   /// Reports that what this thread has done comes before what follows `takeOver` of the same object.
-  @inline(__always)
   static func handOver(_ object: AnyObject) { if isHere { release(object) } }
 
-  @inline(__always)
   static func takeOver(_ object: AnyObject) { if isHere { acquire(object) } }
 
   @inline(never)

@@ -53,7 +53,6 @@ package enum Status {
   }
 
   /// Returns what the body returns, or the number of its error.
-  @inline(__always)
   static func of(_ body: () throws -> Int32) -> Int32 {
     do { return try body() } catch { return of(error) }
   }

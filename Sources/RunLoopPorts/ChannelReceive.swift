@@ -137,7 +137,6 @@ extension Channel {
     isInitiator ? .end(error) : .violation(error.description)
   }
 
-  @inline(__always)
   private func isWelcomed(_ sender: rlc_credentials) -> Bool {
     guard let welcomed else { return false }
     return welcomed.processID == sender.process_id && welcomed.userID == sender.user_id

@@ -39,7 +39,6 @@ final class PacketBuffer {
   }
 
   /// Receives a packet. Returns its size, or a C status. Children of fork(2) close the packet's descriptors.
-  @inline(__always)
   func receive(_ socket: Int32) -> Int64 {
     Unshared.section {
       let size = rlc_message_socket_receive(socket, bytes, PacketBuffer.capacity, received)

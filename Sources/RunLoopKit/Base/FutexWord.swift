@@ -7,7 +7,6 @@ package struct FutexWord: ~Copyable, Sendable {
 
   package init() {}
 
-  @inline(__always)
   package borrowing func load() -> UInt32 { word.load(ordering: .acquiring) }
 
   /// Stores without waking: for changes that no thread waits for.

@@ -39,7 +39,6 @@ package final class Kernel: @unchecked Sendable {
   static func now() -> UInt64 { current.now() }
 
   /// Now on a timer's clock, in nanoseconds.
-  @inline(__always)
   static func now(_ clock: RunLoop.TimerClock) -> UInt64 { current.now(clock) }
 
   /// Differs between a process and its children; no system call.

@@ -15,7 +15,6 @@ package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
   package init() {}
 
   /// False if neither this process nor an ancestor has created one. - Thread: Any.
-  @inline(__always)
   package var isMade: Bool { address.load(ordering: .acquiring) != 0 }
 
   /// Nil before this process has created it. - Thread: Any.

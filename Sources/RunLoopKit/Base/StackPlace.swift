@@ -8,7 +8,6 @@ struct StackPlace {
   static func framesAreLeft() { rlc_kit_frames_are_left() }
 
   /// The place of the caller's variable.
-  @inline(__always)
   init<Value>(_ variable: UnsafePointer<Value>) { address = UInt(bitPattern: variable) }
 
   /// Whether an exception or longjmp(3) has left the run whose mark is at `other`, as seen from a call at this place. A

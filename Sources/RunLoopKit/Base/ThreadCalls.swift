@@ -31,6 +31,5 @@ enum ThreadCalls {
   static func barrier() -> Bool { rlc_thread_barrier() == 0 }
 
   /// Keeps the compiler from moving later loads before earlier stores. Costs no instruction.
-  @inline(__always)
   static func lightBarrier() { rlc_thread_light_barrier() }
 }

@@ -11,7 +11,6 @@ extension RunLoop {
     case wall
 
     /// The place among `allCases`.
-    @inline(__always)
     var place: UInt8 {
       switch self {
       case .suspending: 0
@@ -21,7 +20,6 @@ extension RunLoop {
     }
 
     /// The clock at a place among `allCases`.
-    @inline(__always)
     init(place: UInt8) {
       switch place {
       case 0: self = .suspending

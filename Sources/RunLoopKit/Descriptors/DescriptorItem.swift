@@ -22,7 +22,6 @@ extension RunLoop {
     }
 
     /// Refuses negative numbers. Whether the descriptor is open, epoll_ctl(2) finds out when the item is added.
-    @inline(__always)
     static func check(_ fileDescriptor: Int32) throws(RunLoopError) {
       if fileDescriptor < 0 { throw refusal(of: fileDescriptor) }
     }

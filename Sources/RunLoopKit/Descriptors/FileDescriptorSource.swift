@@ -188,7 +188,6 @@ extension RunLoop {
     }
 
     /// What the source may receive now: its interest, hang-ups and errors.
-    @inline(__always)
     var interestNow: UInt32 { UInt32(wanted.load(ordering: .relaxed)) & Readiness.all | Readiness.always }
 
     private static func bits(of interest: Readiness) -> UInt32 { interest.rawValue & Readiness.all }

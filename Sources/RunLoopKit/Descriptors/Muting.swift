@@ -1,7 +1,6 @@
 extension ModePointer {
   /// Takes the item's registration out of the mode's port set while the item must not be served, or puts it back. Under
   /// the lock.
-  @inline(__always)
   func setMuted(_ isMuted: Bool, _ item: RunLoop.Item, _ token: UInt64, on loop: RunLoop) {
     guard let set = ports.set else { return }
     if !set.setMuted(isMuted, token: token) { noteUnwatched(item, on: loop) }
@@ -23,7 +22,6 @@ extension RunLoop.Item {
 extension RunLoop {
   /// Called before the source's callout. Nested runs do not serve the source until `endServing`. Returns false if a
   /// callout of the source is on the stack already. - Thread: The loop's own.
-  @inline(__always)
   func beginServing(_ source: FileDescriptorSource, in mode: ModePointer) -> Bool {
     let run = innermostRun  // the run whose pass serves it
     if run.parent != nil, run.encloses(source) {

@@ -36,7 +36,6 @@ extension ModePointer {
     loop.interrupt()  // another thread may call this while the loop sleeps
   }
 
-  @inline(__always)
   func forgetUnwatched(_ item: RunLoop.Item) { if ports.unwatched != nil { ports.unwatched!.forget(item) } }
 
   /// When a wait must end by itself, for a retry or for timers whose date no timerfd reports. `Time.forever` if epoll

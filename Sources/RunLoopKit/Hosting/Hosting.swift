@@ -138,7 +138,6 @@ extension RunLoop {
     return mode
   }
 
-  @inline(__always)
   private func endWhatWasLeft() {
     guard innermostRun.isRunning || owner.hasHostedWait else { return }
     var caller: UInt8 = 0

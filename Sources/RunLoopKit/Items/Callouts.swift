@@ -124,7 +124,6 @@ extension RunLoop.Observer {
     @inline(never)  // if inlined into a throwing initialiser, the compiler (6.3) loses a reference
     init(_ function: @escaping (RunLoop.Observer, RunLoop.Activity) -> Void) { self.function = function }
 
-    @inline(__always)
     borrowing func call(_ item: RunLoop.Observer, _ activity: RunLoop.Activity) { function(item, activity) }
   }
 }
@@ -136,7 +135,6 @@ extension RunLoop.Source {
     @inline(never)  // if inlined into a throwing initialiser, the compiler (6.3) loses a reference
     init(_ function: @escaping (RunLoop.Source) -> Void) { self.function = function }
 
-    @inline(__always)
     borrowing func call(_ item: RunLoop.Source) { function(item) }
   }
 }
@@ -145,14 +143,11 @@ extension RunLoop.Timer {
   struct Body: ~Copyable {
     private let function: (RunLoop.Timer) -> Void
 
-    @inline(__always)
     init(_ function: @escaping (RunLoop.Timer) -> Void) { self.function = function }
 
     /// A body that does nothing.
-    @inline(__always)
     init() { function = { _ in } }
 
-    @inline(__always)
     borrowing func call(_ item: RunLoop.Timer) { function(item) }
   }
 }
@@ -161,10 +156,8 @@ extension RunLoop.PortSource {
   struct Body: ~Copyable {
     private let function: (RunLoop.PortSource) -> Void
 
-    @inline(__always)
     init(_ function: @escaping (RunLoop.PortSource) -> Void) { self.function = function }
 
-    @inline(__always)
     borrowing func call(_ item: RunLoop.PortSource) { function(item) }
   }
 }
@@ -173,12 +166,10 @@ extension RunLoop.FileDescriptorSource {
   struct Body: ~Copyable {
     private let function: (RunLoop.FileDescriptorSource, RunLoop.FileDescriptorSource.Readiness) -> Void
 
-    @inline(__always)
     init(_ function: @escaping (RunLoop.FileDescriptorSource, RunLoop.FileDescriptorSource.Readiness) -> Void) {
       self.function = function
     }
 
-    @inline(__always)
     borrowing func call(_ item: RunLoop.FileDescriptorSource, _ readiness: RunLoop.FileDescriptorSource.Readiness) {
       function(item, readiness)
     }

@@ -52,7 +52,6 @@ extension RunLoop {
     }
 
     // Only subclasses can call the initialiser, and each of them implements `EventService`.
-    @inline(__always)
     private final var served: any EventService { service.unsafelyUnwrapped }
 
     /// True if a rate limit may pause the source.

@@ -5,7 +5,6 @@ package struct HeldLoop: ~Copyable {
   private let isRetained: Bool
 
   /// Something else must retain the loop until this returns.
-  @inline(__always)
   package init(_ loop: Unmanaged<RunLoop>) {
     self.loop = loop
     isRetained = !loop._withUnsafeGuaranteedRef { $0.isHeldByCaller }

@@ -29,7 +29,6 @@ struct LoopCompanions {
 
   mutating func append(_ companion: any LoopCompanion) { all.append(companion) }
 
-  @inline(__always)
   func hasWork(for mode: ModePointer) -> Bool { !all.isEmpty && findWork(for: mode) }
 
   @inline(never)

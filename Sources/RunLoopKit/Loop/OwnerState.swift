@@ -29,7 +29,6 @@ struct OwnerState: ~Copyable {
   var sleepsInHost = false
 
   /// Returns a new serial, for a run that begins.
-  @inline(__always)
   mutating func nextRun() -> UInt64 {
     runs += 1
     return runs

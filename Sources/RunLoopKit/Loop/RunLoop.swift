@@ -69,7 +69,6 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   var innermostRun: Activation { Activation(at: UnsafeMutableRawPointer(ownerPlace)) }
 
   /// The innermost run; nil if the loop does not run. - Thread: The loop's own.
-  @inline(__always)
   var activation: Activation? { innermostRun.isRunning ? innermostRun : nil }
 
   /// Returns a number that increases with each membership. Under the lock.
@@ -96,7 +95,6 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   public var isCurrent: Bool { isOwnThread && isInThisProcess }
 
   /// As `isCurrent`, but also true of an inherited loop in a child of fork(2).
-  @inline(__always)
   private var isOwnThread: Bool {
     let own = ownThread.load(ordering: .relaxed)
     return own == pthread_self() || (own == 0 && isMain && becomesMainThreads())
@@ -109,7 +107,6 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   }
 
   /// True if the calling thread is the loop's own. A thread retains its loop, so the loop outlives the call.
-  @inline(__always)
   var isHeldByCaller: Bool { ownThread.load(ordering: .relaxed) == pthread_self() }
 
   /// Makes the calling thread the loop's own.

@@ -44,7 +44,6 @@ struct CalloutTiming {
   private let began: UInt64
 
   /// For a call that is not counted, or is counted later.
-  @inline(__always)
   init(on loop: RunLoop) {
     guard let counters = loop.counters else {
       began = 0
@@ -53,7 +52,6 @@ struct CalloutTiming {
     began = Self.begin(counters, on: loop)
   }
 
-  @inline(__always)
   init(counting counter: Counters.Counter, on loop: RunLoop) {
     guard let counters = loop.counters else {
       began = 0
@@ -69,18 +67,15 @@ struct CalloutTiming {
   }
 
   /// Ends the timing without a report: the call was a run, or called no user code.
-  @inline(__always)
   func end(on loop: RunLoop) { if began != 0 { endUnreported(on: loop) } }
 
   /// Ends the timing of a callout, and reports the callout if it was slow. Call it after `CalloutRecord.end`, with no
   /// lock held. `mode`: nil stands for the mode in which the loop runs.
-  @inline(__always)
   func end(_ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, in mode: ModePointer? = nil, on loop: RunLoop) {
     if began != 0 { endTimed(item, kind, mode, on: loop) }
   }
 
   /// Does what the function above does, with the kind of the item.
-  @inline(__always)
   func end(_ item: RunLoop.Item, on loop: RunLoop) { if began != 0 { endTimed(item, item.kind.called, nil, on: loop) } }
 
   @inline(never)

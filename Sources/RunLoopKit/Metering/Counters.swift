@@ -64,7 +64,6 @@ struct Counters: ~Copyable {
   func restart() { hasRestarted.store(true, ordering: .releasing) }
 
   /// - Thread: The loop's own.
-  @inline(__always)
   private func forgetInterruption() {
     guard hasRestarted.load(ordering: .relaxed) else { return }
     change {
@@ -161,12 +160,10 @@ extension RunLoop {
   }
 
   /// Nil while the loop neither counts nor times. - Thread: The loop's own.
-  @inline(__always)
   var counters: UnsafeMutablePointer<Counters>? {
     UnsafeMutablePointer(bitPattern: activeCounters.load(ordering: .acquiring))
   }
 
-  @inline(__always)
   func count(_ counter: Counters.Counter) {
     if let counters { counters.pointee.add(1, to: counter) }
   }

@@ -16,7 +16,6 @@ struct ModeObservers: ~Copyable {
     func isMember(of mode: ModePointer) -> Bool { observer.token(in: mode) == stamp }
   }
 
-  @inline(__always)
   func want(_ activity: RunLoop.Activity) -> Bool {
     activities.load(ordering: .acquiring) & activity.rawValue != 0
   }

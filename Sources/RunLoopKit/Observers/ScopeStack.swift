@@ -21,7 +21,6 @@ struct ScopeStack {
   func push(_ entry: Entry) { entries.pointee.append(entry) }
 
   /// Empties the scope that began at `height`, the last entry first, including entries that are added meanwhile.
-  @inline(__always)
   func drain(to height: Int) {
     if entries.pointee.count > height { drainEntries(to: height) }
   }

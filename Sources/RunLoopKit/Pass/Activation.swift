@@ -35,19 +35,16 @@ struct Activation {
     case muted
   }
 
-  @inline(__always)
   init(at place: UnsafeMutableRawPointer) { self.place = place.assumingMemoryBound(to: State.self) }
 
   var state: State {
-    @inline(__always) unsafeAddress { UnsafePointer(place) }
-    @inline(__always) nonmutating unsafeMutableAddress { place }
+    unsafeAddress { UnsafePointer(place) }
+    nonmutating unsafeMutableAddress { place }
   }
 
-  @inline(__always)
   var isRunning: Bool { state.at != 0 }
 
   /// Sets the fields that the end of the last run, or `beginNesting`, has not reset.
-  @inline(__always)
   func begin(at place: UInt, scope: Int, awaiting end: AwaitedEnd?) {
     state.at = place
     state.scope = scope
@@ -56,13 +53,11 @@ struct Activation {
   }
 
   /// The run in whose callout this one began; nil if there is none, or if this one began in a host's wait.
-  @inline(__always)
   var parent: Activation? { state.outer == nil ? nil : outerRun }
 
   @inline(never)
   private var outerRun: Activation? { state.outer.flatMap { $0.run } }
 
-  @inline(__always)
   var servesMainQueue: Bool {
     get { state.servesMainQueue }
     nonmutating set { state.servesMainQueue = newValue }
@@ -70,8 +65,8 @@ struct Activation {
 
   /// The state of the run's wakes. `begin` sets it; then only `Wakes` changes it.
   var wakes: Wakes.OfRun {
-    @inline(__always) get { state.wakes }
-    @inline(__always) nonmutating _modify { yield &state.wakes }
+    get { state.wakes }
+    nonmutating _modify { yield &state.wakes }
   }
 
   // MARK: What ends the run
@@ -79,11 +74,9 @@ struct Activation {
   /// True if the awaited end has come. Calls no user code.
   var hasAnswer: Bool { state.awaited.map { $0.takeUnretainedValue().isOver } ?? false }
 
-  @inline(__always)
   var awaitsCondition: Bool { state.awaited.map { $0.takeUnretainedValue().isCondition } ?? false }
 
   /// Returns what `hasAnswer` returns, but first evaluates the condition, if there is one. For the end of a pass.
-  @inline(__always)
   func checkForAnswer() -> Bool { state.awaited != nil && checkAwaited() }
 
   @inline(never)
@@ -98,7 +91,6 @@ struct Activation {
   func notePerform() { state.hasPerformed = true }
 
   /// True if such a perform has run since the last call.
-  @inline(__always)
   func takePerform() -> Bool {
     guard state.hasPerformed else { return false }
     state.hasPerformed = false
@@ -112,7 +104,6 @@ struct Activation {
   func serves(_ source: RunLoop.FileDescriptorSource) -> Bool { state.servedSource === source }
 
   /// The caller retains the source until `endServing`.
-  @inline(__always)
   func beginServing(_ source: RunLoop.FileDescriptorSource) {
     state.served = Unmanaged.passUnretained(source)
     state.serving = .source
@@ -120,7 +111,6 @@ struct Activation {
 
   /// Ends the serving of the source. Does nothing and returns false in two cases: the source's callout has begun a run
   /// that was left, or a run or a host's wait in it has muted the source.
-  @inline(__always)
   func endsServing(_ source: RunLoop.FileDescriptorSource) -> Bool {
     guard state.served?.toOpaque() == Unmanaged.passUnretained(source).toOpaque(), state.serving == .source else {
       return false

@@ -1,6 +1,5 @@
 extension ModePointer {
   /// Takes the oldest fetched event that is still true. - Thread: The loop's own.
-  @inline(__always)
   func takeEvent(on loop: RunLoop) -> PassEvent? {
     ports.set!.hasBatch ? takeFetchedEvent(on: loop) : nil  // a run or a host has made the set
   }

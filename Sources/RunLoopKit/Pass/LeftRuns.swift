@@ -27,12 +27,10 @@ extension RunLoop {
   }
 
   /// The stack address of the run that calls an item. - Thread: The loop's own.
-  @inline(__always)
   var placeOfRun: UInt { innermostRun.state.at }
 
   /// Called after a callout of the run at this stack address: ends the runs that the callout has begun, if any were
   /// left. - Thread: The loop's own.
-  @inline(__always)
   func endRuns(insideOf at: UInt) { if innermostRun.state.at != at { endInnerRuns(at) } }
 
   @inline(never)

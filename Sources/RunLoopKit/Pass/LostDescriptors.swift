@@ -47,7 +47,6 @@ extension RunLoop: DescriptorOwner {
 
   /// Announces a sleep in the mode's set. Returns false if the loop must not sleep: something was posted, or the sets
   /// have just got a new eventfd to watch. - Thread: The loop's own.
-  @inline(__always)
   func beginWait(in set: PortSet) -> Bool { wakes.word.beginWait(in: set) || renewWakeup() }
 
   @inline(never)

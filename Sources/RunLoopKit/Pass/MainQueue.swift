@@ -31,7 +31,6 @@ extension RunLoop {
   }
 
   /// True if a run of the mode has a queue to serve. Under the lock.
-  @inline(__always)
   func servesMainQueue(in mode: ModePointer) -> Bool {
     isKeptByMainQueue(mode) && MainQueuePort.isThere
   }
@@ -52,14 +51,12 @@ extension RunLoop {
   }
 
   /// True if a run that begins now serves the queue. Takes the lock on the main loop only.
-  @inline(__always)
   func mayServeMainQueue(in mode: ModePointer) -> Bool { isMain && beginServingMainQueue(in: mode) }
 
   @inline(never)
   private func beginServingMainQueue(in mode: ModePointer) -> Bool { lock.withLock { servesMainQueue(in: mode) } }
 
   /// True if a run's first pass skips (g), the turn of the queue. It usually does, as in CFRunLoop.
-  @inline(__always)
   func leavesMainQueue(_ activation: Activation) -> Bool {
     !(activation.servesMainQueue && owner.mainQueue.runBegins())
   }

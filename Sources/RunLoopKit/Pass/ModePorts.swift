@@ -32,7 +32,6 @@ struct ModePorts: ~Copyable {
 extension ModePointer {
   /// True if the port set is made. Then it watches the loop's own descriptors that the mode needs; only the handle of
   /// the main queue may be missing.
-  @inline(__always)
   var hasHints: Bool { ports.set != nil }
 
   /// Makes the port set unless it exists. The set also watches the timerfds of the mode's timers, so that an expiry has

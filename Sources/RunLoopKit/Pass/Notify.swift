@@ -3,7 +3,6 @@ internal import Synchronization
 extension ModePointer {
   /// Calls the observers of `activity` in their order (rules 42-45), each if it is still a member, valid and not
   /// firing. Observers that are added meanwhile wait for the next notification.
-  @inline(__always)
   func notify(_ activity: RunLoop.Activity, insideOf at: UInt, on loop: RunLoop) {
     guard observers.want(activity) else { return }
     notifyObservers(activity, on: loop)

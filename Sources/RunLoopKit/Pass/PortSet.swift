@@ -48,7 +48,6 @@ struct PortSet {
   }
 
   /// Announces a sleep in this set. Returns false if the loop must not sleep. - Thread: The loop's own.
-  @inline(__always)
   func beginWait(_ port: OpaquePointer?) -> Bool { rlc_kit_begin_wait(port, set) }
 
   /// Makes a new epoll instance, with all members, in place of one that other code has closed or replaced. Called after
@@ -127,7 +126,6 @@ struct PortSet {
   /// Tries to watch the refused members. True if epoll watches all members again.
   func retry() -> Bool { rlc_port_set_retry(set) >= 0 }
 
-  @inline(__always)
   private static func isWatched(_ status: Int32) -> Bool {
     status >= 0 || status == -EBADF || status == -ENOENT || status == -ECHILD
   }

@@ -19,17 +19,14 @@ struct RunLimit {
     self.init(nanoseconds: moment.nanoseconds, isMoment: moment != .distantFuture)
   }
 
-  @inline(__always)
   init(_ duration: Duration?) {
     let limit = duration?.nanosecondsRoundedUp ?? Time.forever
     self.init(nanoseconds: limit > Self.longest ? Time.forever : limit)
   }
 
-  @inline(__always)
   var isEndless: Bool { nanoseconds == Time.forever }
 
   /// True if the run makes one pass that does not wait. The run reads it after the entry observers, like the deadline.
-  @inline(__always)
   var isPoll: Bool { nanoseconds == 0 || (isMoment && nanoseconds <= Kernel.now()) }
 
   /// The moment at which the run times out, on the monotonic clock. Meaningless for a poll.

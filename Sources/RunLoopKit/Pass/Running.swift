@@ -115,7 +115,6 @@ extension RunLoop {
   /// A stop reaches this run from the moment before `currentMode` shows its mode until after the exit observers. So a
   /// thread that sees the mode can stop the run (rule 19). If the enclosing run was asked to stop before, `stopAround`
   /// keeps that request (rule 20).
-  @inline(__always)
   private func runBegun(
     at place: UInt, in mode: ModePointer, stopAround: UInt64, _ limit: RunLimit, _ returnAfterSourceHandled: Bool
   ) -> RunResult? {
@@ -151,7 +150,6 @@ extension RunLoop {
     return (hasObservers || height > activation.state.scope) && !isInThisProcess
   }
 
-  @inline(__always)
   func drainScope(of activation: Activation, at place: UInt) {
     let scopes = owner.scopes.unsafelyUnwrapped  // set since the run began
     if scopes.height > activation.state.scope { drain(scopes, to: activation.state.scope, place) }

@@ -1,7 +1,6 @@
 extension ModePointer {
   /// Serves an item that was found ready, and times its callout. If the item has left the mode since, it is not called.
   /// True if the item or the successor that it named (`serveNext`) was called. - Thread: The loop's own.
-  @inline(__always)
   func serveTimed(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
     let timing = CalloutTiming(on: loop)
     let hasCalled = loop.serveRecorded(item, ready: ready, in: self)
@@ -17,7 +16,6 @@ extension ModePointer {
 
   /// Serves an item while the pass holds the descriptor that the item owns. If the callout ends the thread, the end of
   /// the thread closes the descriptor.
-  @inline(__always)
   fileprivate func serveHeldOpen(
     _ item: RunLoop.Item, _ descriptors: ItemDescriptors, ready: UInt32, on loop: RunLoop
   ) -> Bool {

@@ -42,7 +42,6 @@ struct Stops: ~Copyable {
   var isRequested: Bool { word.load(ordering: .sequentiallyConsistent) & 1 != 0 }
 
   /// Clears the request to the innermost run. True if there was one. - Thread: The loop's own.
-  @inline(__always)
   func take() -> Bool {
     guard isRequested else { return false }
     let seen = word.load(ordering: .relaxed)
@@ -52,11 +51,9 @@ struct Stops: ~Copyable {
 
   /// Called when a run begins, with a serial that no run of the loop has had. After the call stops reach this run.
   /// Returns the word that `end` restores (rule 20). - Thread: The loop's own.
-  @inline(__always)
   func begin(_ serial: UInt64) -> UInt64 { word.exchange(serial << 1, ordering: .sequentiallyConsistent) }
 
   /// Called when the run has ended. True if it is still asked to stop. - Thread: The loop's own.
-  @inline(__always)
   func end(_ outer: UInt64 = 0) -> Bool { word.exchange(outer, ordering: .sequentiallyConsistent) & 1 != 0 }
 
   /// Called when the run was left. A request to it passes to the enclosing run, which nothing else would stop. Without
@@ -74,7 +71,6 @@ struct Stops: ~Copyable {
   }
 
   /// Called when a run has begun. True if it has to stop at once. - Thread: The loop's own.
-  @inline(__always)
   func stopsRunThatBegins() -> Bool {
     later.load(ordering: .sequentiallyConsistent) != Later.nothing && takeWhatWasKept()
   }
@@ -87,7 +83,6 @@ struct Stops: ~Copyable {
     return true
   }
 
-  @inline(__always)
   var isQuitting: Bool { later.load(ordering: .sequentiallyConsistent) == Later.quit }
 
   /// The caller then calls `request`, which reads the word. A run that begins writes the word and then reads `later`.
@@ -117,6 +112,5 @@ extension RunLoop {
   }
 
   /// Clears a stop of the innermost run. True if there was one, and it ends the run. - Thread: The loop's own.
-  @inline(__always)
   func takeStop(of activation: Activation) -> Bool { stops.take() && activation.isStopped() }
 }

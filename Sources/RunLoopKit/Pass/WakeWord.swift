@@ -17,7 +17,6 @@ struct WakeWord: ~Copyable {
 
   init(_ kernel: Kernel?) { self.kernel = kernel }
 
-  @inline(__always)
   private var pointer: OpaquePointer? {
     OpaquePointer(port.load(ordering: .acquiring))
   }
@@ -53,7 +52,6 @@ struct WakeWord: ~Copyable {
   /// failure. 2 says that a new eventfd has woken the loop, `-ESHUTDOWN` that the loop has ended, `-ECHILD` that it
   /// belongs to the parent process. After other errors there is no new eventfd, and a sleeping loop sleeps on until
   /// something else ends its wait.
-  @inline(__always)
   private func check(_ status: Int32) {
     if UInt32(bitPattern: status) > 1 && status != -ESHUTDOWN && status != -ECHILD { reportOnce(isWoken: status > 0) }
   }
@@ -106,7 +104,6 @@ struct WakeWord: ~Copyable {
 
   /// Takes the post, if there is one: at the end of a wait, or to drop it. The loop's thread then sees everything that
   /// the wakers published before. - Thread: The loop's own.
-  @inline(__always)
   func take() -> Posted {
     guard let pointer, !rlc_kit_is_quiet(pointer) else { return .none }
     return Posted(number: rlc_wakeup_port_take(pointer).rawValue)

@@ -75,7 +75,6 @@ struct Wakes: ~Copyable {
 extension Wakes {
   /// Called when a run begins; `outer` is the enclosing run. Drops a post that came while no run accepted wakes. True
   /// if there was one.
-  @inline(__always)
   func beginRun(inside outer: Activation?) -> Bool {
     if let outer, outer.wakes.contains(.accepting) { return false }
     return drop(passingTo: outer?.parent)
@@ -83,7 +82,6 @@ extension Wakes {
 
   /// (a): accepts wakes from here to the end of the wait. Drops a post that came before, because a pass follows. True
   /// if there was one.
-  @inline(__always)
   func accept(for run: Activation, _ stops: borrowing Stops) -> Bool {
     guard !run.wakes.contains(.accepting) else { return false }
     let hasDropped = drop(passingTo: run.parent)
@@ -104,7 +102,6 @@ extension Wakes {
 
   /// (i): takes the posts that were kept before the wait. A wake is for the whole loop: the run that waits first takes
   /// those of the enclosing runs, too (rule 17).
-  @inline(__always)
   func takeKept(for run: Activation) -> WakeWord.Posted {
     if run.parent == nil, run.wakes == .accepting { return .none }
     return takeWhatIsKept(for: run)
@@ -132,7 +129,6 @@ extension Wakes {
   }
 
   /// (j): from here on the run drops wakes.
-  @inline(__always)
   func endWait(of run: Activation) { run.wakes.remove(.accepting) }
 
   /// Called when the wait has ended, with the post that it has taken.
@@ -157,7 +153,6 @@ extension Wakes {
 
   /// Drops a post that came while no run accepted wakes. True if there was one. A wake may have been meant for the
   /// enclosing run, which has to poll then.
-  @inline(__always)
   @discardableResult
   private func drop(passingTo enclosing: Activation?) -> Bool {
     let posted = word.take()
@@ -186,7 +181,6 @@ extension Wakes {
     }
   }
 
-  @inline(__always)
   private func takeDateMove() -> Bool {
     guard hasMovedDate.load(ordering: .relaxed) else { return false }
     hasMovedDate.store(false, ordering: .relaxed)

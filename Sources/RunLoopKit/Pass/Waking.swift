@@ -16,7 +16,6 @@ extension RunLoop {
   public var isWaiting: Bool { isUsable && wakes.word.isAsleep }
 
   /// Makes a sleeping loop do a pass. Unlike a wake, an interrupt is for no enclosing run. - Thread: Any.
-  @inline(__always)
   func interrupt() { wakes.word.interrupt() }
 
   /// Makes the wakeup port, with the loop's first port set, and returns its descriptor. Under the lock.

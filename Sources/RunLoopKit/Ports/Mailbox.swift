@@ -9,14 +9,14 @@ internal import Synchronization
 package final class Mailbox: Destination, @unchecked Sendable {
   private let lock = Lock()
   let limit: Int
-  private var queue = Row<RunLoop.Message>()
-  private var charges = QueuedCharges()
+  @exclusivity(unchecked) private var queue = Row<RunLoop.Message>()
+  @exclusivity(unchecked) private var charges = QueuedCharges()
   /// True if the queue may contain a message with descriptors.
-  private var hasDescriptors = false
-  private var memberships = OneOrMany<PortMembership>()
-  private var isClosed = false
+  @exclusivity(unchecked) private var hasDescriptors = false
+  @exclusivity(unchecked) private var memberships = OneOrMany<PortMembership>()
+  @exclusivity(unchecked) private var isClosed = false
   /// The number of senders that wait for room: sleeping threads, connections in `stalled`, and tasks in `line`.
-  private var waiting = 0
+  @exclusivity(unchecked) private var waiting = 0
   /// Changes when threads that wait for room must check again.
   private let room = FutexWord()
   /// The queue's count, for reading without the lock.
@@ -29,7 +29,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
   private let hasTransport = Atomic<Bool>(false)
   /// Connections that hold a message for the port and wait for room.
   private var stalled: [any RoomWaiter] = []
-  private var line = RoomLine()
+  @exclusivity(unchecked) private var line = RoomLine()
   /// True if threads and connections got the last room, although a task was in line. The line gets the next room.
   private var lineHasPassed = false
 
@@ -309,7 +309,6 @@ package final class Mailbox: Destination, @unchecked Sendable {
 
   // MARK: Other processes
 
-  @inline(__always)
   package var transport: (any PortTransport)? { hasTransport.load(ordering: .acquiring) ? madeTransport : nil }
 
   package func transport(orMake make: () -> any PortTransport) -> any PortTransport {

@@ -9,7 +9,6 @@ struct MessagePorts: ~Copyable {
   private let readyCount = Atomic<Int>(0)
 
   ////// The loop's thread reads this without the lock.
-  @inline(__always)
   var hasReady: Bool { readyCount.load(ordering: .acquiring) > 0 }
 
   var first: PortMembership? { firstReady }

@@ -10,13 +10,11 @@ struct ModeMessages: ~Copyable {
   /// True if the last pass served a message, so that the kernel's events come next. - Thread: The loop's own.
   private let isKernelsTurn = Atomic<Bool>(false)
 
-  @inline(__always)
   private var ports: UnsafeMutablePointer<MessagePorts>? {
     UnsafeMutableRawPointer(mutating: made.load(ordering: .acquiring))?.assumingMemoryBound(to: MessagePorts.self)
   }
 
   /// True if a port is marked. Read without the lock; a marked port may be empty.
-  @inline(__always)
   var hasReady: Bool {
     guard let ports else { return false }
     return ports.pointee.hasReady

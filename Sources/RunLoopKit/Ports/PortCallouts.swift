@@ -23,7 +23,6 @@ extension RunLoop.Port {
     @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
     init(_ function: @escaping (RunLoop.Port, RunLoop.Message) -> Void) { self.function = function }
 
-    @inline(__always)
     borrowing func call(_ item: RunLoop.Port, _ message: RunLoop.Message) { function(item, message) }
   }
 }

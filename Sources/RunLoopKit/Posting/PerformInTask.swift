@@ -32,7 +32,6 @@ extension RunLoop {
   }
 
   /// Inlined, so that it needs no asynchronous frame of its own.
-  @inline(__always)
   nonisolated(nonsending) private func perform<R: Sendable>(
     andAwaitIn modes: NamedModes, _ timeout: Duration?, _ block: sending @escaping () throws -> R
   ) async throws -> R {

@@ -100,7 +100,6 @@ extension RunLoop {
     /// Enqueues a job whose date has come.
     func enqueueDelayed(_ job: UnownedJob) { accept(PendingJob(job, .afterDelay)) }
 
-    @inline(__always)
     private func accept(_ job: PendingJob) {
       lock.lock()
       guard let loop, loop.isInThisProcess else {
@@ -154,7 +153,6 @@ extension RunLoop {
     // MARK: On the executor's thread: the loop's, or after its end the thread for jobs of ended loops
 
     /// Runs a job to its next suspension. - Thread: The executor's.
-    @inline(__always)
     func run(_ pending: PendingJob) {
       let (task, job) = (pending.job.task, pending.job)
       if pending.origin == .ofTask {

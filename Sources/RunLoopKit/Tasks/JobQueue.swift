@@ -9,13 +9,11 @@ package struct JobQueue: ~Copyable {
 
   package var isEmpty: Bool { count == 0 }
 
-  @inline(__always)
   package mutating func append(_ job: PendingJob) {
     row(of: UInt16(job.job.priority.rawValue)).jobs.append(job)
     count += 1
   }
 
-  @inline(__always)
   package mutating func takeFirst() -> PendingJob? {
     guard count > 0 else { return nil }
     count -= 1
@@ -43,7 +41,6 @@ package struct JobQueue: ~Copyable {
   /// Frees the memory that a burst of jobs needed.
   package mutating func trim() { if count == 0 { for row in rows { row.jobs.trim() } } }
 
-  @inline(__always)
   private mutating func row(of priority: UInt16) -> PriorityRow {
     for row in rows where row.priority == priority { return row }
     return insertRow(of: priority)

@@ -21,6 +21,5 @@ package struct PendingJob {
 
 extension UnownedJob {
   /// A number that all jobs of a task share: the address of the task, or of what the runtime has put in its place.
-  @inline(__always)
   var task: UInt { unsafeBitCast(self, to: UInt.self) }
 }

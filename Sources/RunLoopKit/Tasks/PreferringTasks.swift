@@ -11,10 +11,8 @@ struct PreferringTasks: ~Copyable {
   /// one at its index. A replaced task costs one more job, and so does a new task at the address of an ended one.
   private var tasks: UnsafeMutablePointer<UInt>?
 
-  @inline(__always)
   func contains(_ task: UInt) -> Bool { tasks.map { $0[Self.place(of: task)] == task } ?? false }
 
-  @inline(__always)
   mutating func insert(_ task: UInt) { (tasks ?? make())[Self.place(of: task)] = task }
 
   /// Corrects a wrong guess: adds the task if it is not here, else removes it.
@@ -32,7 +30,6 @@ struct PreferringTasks: ~Copyable {
 
   /// The high bits of a product, because the lowest bits of addresses are equal (multiplicative hashing: Knuth, The Art
   /// of Computer Programming, volume 3, 6.4).
-  @inline(__always)
   private static func place(of task: UInt) -> Int {
     Int(truncatingIfNeeded: (UInt64(task) &* 0x9E37_79B9_7F4A_7C15) >> 58)
   }

@@ -35,10 +35,8 @@ struct ClockTimers {
     }
   }
 
-  @inline(__always)
   var clock: RunLoop.TimerClock { RunLoop.TimerClock(place: clockNumber) }
 
-  @inline(__always)
   func isOn(_ clock: RunLoop.TimerClock) -> Bool { clockNumber == clock.place }
 
   // MARK: The timerfd
@@ -103,7 +101,6 @@ struct ClockTimers {
   /// Arms the timerfd for the heap's date, and makes one if there is none. Returns what `armedDate` returns, and nil if
   /// no timerfd can be made.
   /// - Parameter sparesPast: If true, and the date has come, returns 0 without arming: the pass reads the clock anyway.
-  @inline(__always)
   mutating func arm(for wakeAt: UInt64, in set: PortSet, sparesPast: Bool, on loop: RunLoop) -> UInt64? {
     if wakeAt == taken { return 0 }
     guard wakeAt != Time.forever, token != 0, let port else { return armRarely(in: set, sparesPast, loop.kernel) }
@@ -156,20 +153,17 @@ struct ClockTimers {
 
   // MARK: Expiries
 
-  @inline(__always)
   func isDue(soft: Bool) -> Bool {
     let date = soft ? heap.first : heap.wakeAt
     guard date != Time.forever, soft || date != taken else { return false }
     return date <= (isOn(.suspending) ? Kernel.now() : Kernel.now(clock))
   }
 
-  @inline(__always)
   mutating func takeExpiry(soft: Bool) -> Bool {
     guard isDue(soft: soft) else { return false }
     taken = heap.wakeAt
     return true
   }
 
-  @inline(__always)
   mutating func forgetExpiry() { taken = nil }
 }

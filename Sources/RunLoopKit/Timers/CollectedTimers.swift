@@ -14,8 +14,8 @@ struct CollectedTimers: ~Copyable {
 
   /// `made` must be set.
   private var row: Row<Entry> {
-    @inline(__always) unsafeAddress { UnsafePointer(made!) }
-    @inline(__always) unsafeMutableAddress { made! }
+    unsafeAddress { UnsafePointer(made!) }
+    unsafeMutableAddress { made! }
   }
 
   deinit { made?.destroy() }
@@ -28,7 +28,6 @@ struct CollectedTimers: ~Copyable {
   func isLast(_ index: Int) -> Bool { index == count - 1 }
 
   /// Takes all timers that are due at `now` on the heap's clock out of the heap.
-  @inline(__always)
   mutating func append(dueIn heap: TimerHeap, of mode: ModePointer, now: UInt64) {
     if made == nil { made = .make(Row()) }
     var receiver = DueTimers(row: made!, mode: mode)
@@ -36,7 +35,6 @@ struct CollectedTimers: ~Copyable {
   }
 
   /// Begins the turn of an entry. Returns nil if a nested run has taken that turn.
-  @inline(__always)
   mutating func take(at index: Int) -> Entry? {
     let entry = row[index]
     row[index].token = 0
@@ -45,7 +43,6 @@ struct CollectedTimers: ~Copyable {
 
   /// Clears the entry's reference to its timer. The caller releases the timer without the lock, because the reference
   /// may be the last one.
-  @inline(__always)
   mutating func letGo(at index: Int) { row[index].timer = nil }
 
   /// Removes the last entries behind `base`, up to one that refers to its timer, and returns that timer. The caller

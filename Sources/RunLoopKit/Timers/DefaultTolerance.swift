@@ -17,6 +17,5 @@ extension RunLoop {
   }
 
   /// `defaultTimerTolerance` in nanoseconds. Under the lock.
-  @inline(__always)
   var defaultTolerance: UInt64 { state.extras?.defaultTolerance ?? 0 }
 }

@@ -76,7 +76,6 @@ extension RunLoop.Timer {
     return false
   }
 
-  @inline(__always)
   private func callOut(_ index: Int, fired: UInt64, on loop: RunLoop) -> Bool {
     __RUNLOOPKIT_IS_CALLING_OUT_TO_A_TIMER__(self)
     if intervalNanoseconds == 0 {
@@ -90,7 +89,6 @@ extension RunLoop.Timer {
   }
 
   /// Called when the callout of a repeating timer has returned, or was left by an exception or longjmp(3).
-  @inline(__always)
   func endRepeated(fired: UInt64, on loop: RunLoop) {
     guard isValid else { return firing.store(false, ordering: .relaxed) }
     let isHere = loop.lock.withLock { endFiring(fired: fired, on: loop) }

@@ -96,11 +96,9 @@ struct ModeTimers: ~Copyable {
   // MARK: Rest. Read by the loop's thread without the lock
 
   /// True while a pass need read neither the heaps nor the members that epoll does not watch.
-  @inline(__always)
   var isAtRest: Bool { restEnd != 0 }
 
   /// Until when the mode rests, on the suspending clock. 0 if it does not rest.
-  @inline(__always)
   var restEnd: UInt64 { restUntil.load(ordering: .acquiring) }
 
   /// False if no timer has to fire now. Reads the clock once at most.
@@ -112,7 +110,6 @@ struct ModeTimers: ~Copyable {
 
   /// From here to the next `arm` each pass reads the heaps. Called for changes that no `arm` follows under the same
   /// lock.
-  @inline(__always)
   func endRest() { restUntil.store(0, ordering: .releasing) }
 
   // MARK: Dates

@@ -139,7 +139,6 @@ extension RunLoop {
       set { setDate(newValue) }
     }
 
-    @inline(__always)
     private func date<Date: ClockInstant>() -> Date? {
       guard isValid else { return nil }
       let date = withSchedule { $0.reported }
@@ -147,7 +146,6 @@ extension RunLoop {
       return Date(nanoseconds: convert(date, from: clock, to: Date.clock))
     }
 
-    @inline(__always)
     private func setDate<Date: ClockInstant>(_ date: Date?) {
       guard let date else { return disarm() }
       guard isValid else { return }
@@ -209,7 +207,6 @@ extension RunLoop {
     }
 
     /// The loop that has the timer in its modes; nil if none has.
-    @inline(__always)
     var owner: RunLoop? {
       withLinks { links in
         links.first { $0.mode != nil && $0.loop.isInThisProcess }?.loop
@@ -235,7 +232,6 @@ extension RunLoop {
 
     /// Called after the callout for the date `fired`. Moves to the date that was set during the callout, or else on by
     /// the interval. Under the leaf lock.
-    @inline(__always)
     func advance(fired: UInt64, now: UInt64) {
       if hasNextDate {
         hasNextDate = false

@@ -12,7 +12,6 @@ struct TimerHeap {
     self.heap = heap!  // a create function that returns 0 has set it
   }
 
-  @inline(__always)
   private static func check(_ status: Int32) throws(RunLoopError) {
     if status < 0 { throw error(of: status) }
   }

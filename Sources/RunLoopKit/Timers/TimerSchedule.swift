@@ -19,7 +19,6 @@ package struct TimerSchedule {
 
   /// When the timer is due. On the wall clock a date in the past stays as given, in case the clock is set back before
   /// the timer fires.
-  @inline(__always)
   package func date(on clock: RunLoop.TimerClock) -> UInt64 { clock == .wall ? min(reported, date) : date }
 
   /// Called when the timer fires. If its clock was set back since the date was set, `date` still lies ahead: it becomes
@@ -27,7 +26,6 @@ package struct TimerSchedule {
   package mutating func settle(now: UInt64) { date = min(date, now) }
 
   /// Whether the date had passed when it was set, by the clock of the thread that set it.
-  @inline(__always)
   var isLaterThanSaid: Bool { date > reported }
 
   /// Called if the date had passed when it was set, and the timer is added to a loop whose clock shows `now`. The
