@@ -20,7 +20,7 @@ extension RunLoop.Port {
     ///   `.wouldDeadlock` if the port is full, only this thread's loop serves it, and there is no timeout [RLK-MSG-14,
     ///   RLK-MSG-47]. `.system` with `EBADF` for a descriptor that is empty. `.timedOut`; `.tooManyDescriptors`;
     ///   `.forked`. Between processes also `.messageTooLarge`, `.refused` (`RunLoopPorts`) if the receiver has refused
-    ///   this process, or what it has sent, and other `.system`.
+    ///   this process or one of its messages, and `.system` with other error numbers.
     /// - Thread: Any. - Re-entry: Allowed. - Blocks: While the port is full.
     /// - Complexity: O(components); a write(2) if it wakes a loop that sleeps [RLK-MSG-39, RLK-MSG-40]. Between
     ///   processes one sendmsg(2).
@@ -31,7 +31,8 @@ extension RunLoop.Port {
     }
 
     /// As `send(_:timeout:)`, but does not wait: a full port is an error [RLK-MSG-12].
-    /// - Throws: A `RunLoopError`: `.portFull`; else as `send(_:timeout:)`. - Thread: Any. - Blocks: No.
+    /// - Throws: A `RunLoopError`: `.portFull`; otherwise the errors of `send(_:timeout:)`.
+    /// - Thread: Any. - Blocks: No.
     public func trySend(_ message: RunLoop.Message) throws { try destination.send(message, .none) }
 
     /// False once the receiver is gone or a right to answer was used, and in a child of fork(2) [RLK-MSG-38]. If it is
@@ -41,7 +42,7 @@ extension RunLoop.Port {
     /// Calls `body` once when the port is gone, or immediately if it is gone already [RLK-MSG-17, RLK-MSG-29].
     ///
     /// - Parameter body: Called on the thread that ends the port, or that finds the other process gone, with no lock
-    ///   held. Retained until then, or until `cancel()`. It should be short: to do more, post to a loop.
+    ///   held. Retained until that call, or until `cancel()`. It should be short: to do more, post to a loop.
     /// - Returns: An observation that can cancel the call; it need not be retained.
     /// - Thread: Any.
     /// - SeeAlso: `CFMessagePortSetInvalidationCallBack`.

@@ -47,7 +47,7 @@ final class SendersEnd: Destination {
     hasCome.load(ordering: .sequentiallyConsistent) && port.pendingCount == 0
   }
 
-  // Never a receiver: it only marks a message.
+  // Never valid, because this destination receives nothing: it only marks a message.
   var isValid: Bool { false }
   func send(_ message: RunLoop.Message, _ timeout: SendTimeout) throws(RunLoopError) { throw .portInvalid }
   func observe(_ body: @escaping @Sendable () -> Void) -> RunLoop.Port.Observation { Invalidation().observe(body) }

@@ -15,8 +15,8 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
     whenLost = nil
   }
 
-  /// Releases the block. The thread that has waited calls this, and leaves `whenLost` alone: the loop may still read
-  /// that field after it has woken the thread.
+  /// Releases the block. The thread that has waited calls this. It does not touch `whenLost`, because the loop may
+  /// still read that field after it has woken the thread.
   func forgetBlock() { body = nil }
 
   func run(on loop: RunLoop) {

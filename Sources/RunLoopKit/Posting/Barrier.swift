@@ -11,7 +11,7 @@ extension RunLoop {
   ///   - timeout: How long the call waits. With zero or less, it throws unless the blocks have run already. Nil means
   ///     no limit.
   /// - Throws: A `RunLoopError`: `.wouldDeadlock` on the loop's own thread; `.timedOut`; `.loopEnded` if the loop has
-  ///   ended, or ends before the blocks have run, and so releases them [RLK-BARRIER-2]. `.forked`.
+  ///   ended, or if it ends and releases the blocks before they have run [RLK-BARRIER-2]. `.forked`.
   /// - Thread: Any but the loop's own. - Blocks: Until the blocks have run. - Complexity: As for `performAndWait`.
   /// - SeeAlso: `dispatch_barrier_sync`.
   @available(*, noasync, message: "it blocks its thread: in a task, await loop.performAndWait {}")

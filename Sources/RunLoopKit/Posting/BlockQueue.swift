@@ -1,6 +1,6 @@
 /// Blocks that wait for one of their modes, in the order of queueing. Guarded by the loop's lock.
 struct BlockQueue: ~Copyable {
-  /// Blocks that drains of other modes have kept. They were queued before those of `row`. Nil rather than empty.
+  /// Blocks that drains of other modes have kept. They were queued before those of `row`. Nil if there are none.
   private var waiting: WaitingBlocks?
   /// Blocks that no drain has seen yet.
   private var row = Row<QueuedBlock>()

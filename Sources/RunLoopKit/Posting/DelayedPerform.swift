@@ -7,7 +7,7 @@ extension RunLoop {
     private var pending: Pending?
     /// Guarded by `lock`.
     private var isRun = false
-    /// For `cancelPerforms(target:key:)`. `Pending`, or the timer's closure, retains the target.
+    /// `cancelPerforms(target:key:)` finds the perform by this. `Pending`, or the timer's closure, retains the target.
     let target: ObjectIdentifier?
     private let lock = Lock()
 
@@ -58,7 +58,8 @@ extension RunLoop {
       return true
     }
 
-    /// Withdraws the block, because its perform throws. Returns false if the block has begun or was cancelled.
+    /// Withdraws the block, because the call that made this perform throws. Returns false if the block has begun or was
+    /// cancelled.
     func refuse() -> Bool { withdraw() != nil }
 
     /// Called when the loop has ended before the block ran.

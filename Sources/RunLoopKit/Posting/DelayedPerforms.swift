@@ -1,6 +1,6 @@
 /// The delayed performs of a loop that wait for their dates. Guarded by the loop's lock.
 struct DelayedPerforms {
-  /// By target, then by identity. Performs without a target share one key.
+  /// By target, then by the perform's own identity. Performs without a target share one key.
   private var all: [Key: [ObjectIdentifier: Entry]] = [:]
   private var last: UInt64 = 0
 

@@ -34,13 +34,13 @@ extension RunLoop {
     let at = innermostRun.state.at
     if owner.drain.waiting != nil { performWaitingBlocks(in: mode, at) }
     while let block = owner.drain.blocks.takeFirst() {
-      // The child of a block that forks runs no further block.
+      // If a block forks, the child runs no further block.
       if isInThisProcess, block.mode == mode || mode.matches(block, on: self) {
         perform(block, at)
       } else {
         owner.drain.keep(block)
       }
-      // Released here, right after it ran (rule 50).
+      // The block is released here, right after it ran (rule 50).
     }
     if owner.drain.waiting != nil { putBackBlocks() }
     owner.drain.end()

@@ -53,7 +53,8 @@ final class IdleQueue: @unchecked Sendable {
     }
   }
 
-  /// Called when a run was left: its idle block is not on the stack any more. - Thread: The loop's own.
+  /// Called when an exception or longjmp(3) has left a run: its idle block is not on the stack any more.
+  /// - Thread: The loop's own.
   func isLeft(_ run: UInt) { lock.withLock { runs.removeAll { $0 == run } } }
 
   fileprivate func serve(_ loop: RunLoop) {

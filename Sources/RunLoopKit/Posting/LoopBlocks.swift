@@ -24,7 +24,7 @@ extension LoopState {
   @inline(never)
   private func forgetBlockCounts() { for mode in modes { mode.pendingBlockCount = 0 } }
 
-  /// Puts back the blocks that a drain has not run, because its run was left.
+  /// Called when an exception or longjmp(3) has left a run. Puts back the blocks that the run's drain had not run yet.
   mutating func putBackDrain(_ drain: inout BlockDrain) {
     if let rest = drain.takeRest() { blocks.putBack(rest, areSomeWithdrawn: drainsHaveWithdrawnBlocks) }
   }

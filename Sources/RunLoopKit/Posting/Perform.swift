@@ -12,8 +12,8 @@ extension RunLoop {
   /// never ran, when the loop ends; no lock is held then [RLK-END-1, RLK-END-6]. The call creates the mode if it does
   /// not exist.
   /// - Parameters:
-  ///   - mode: Nil, without further modes, stands for the default mode, `.common` for every mode that is common when
-  ///     the loop drains the queue.
+  ///   - mode: Nil stands for the default mode if there are no further modes, and for none otherwise. `.common` stands
+  ///     for every mode that is common when the loop drains the queue.
   ///   - more: Further modes. The block runs once, in the first of all these modes that runs.
   ///   - block: Takes over what it captures. If the caller goes on using a captured value, for instance a `Mutex`,
   ///     write `{ @Sendable in … }`: then the compiler accepts captures that are `Sendable`.
@@ -25,7 +25,7 @@ extension RunLoop {
   public func perform(
     in mode: Mode? = nil, _ more: Mode..., block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws {
-    // One mode costs no array.
+    // A single mode needs no array.
     guard more.isEmpty, onDrop == nil else {
       return try perform(in: NamedModes(mode, more), block: block, onDrop: onDrop)
     }
@@ -70,7 +70,7 @@ extension RunLoop {
     try append(consume block, in: modes)
   }
 
-  /// Inlined, because it makes posting faster. Nil stands for the default mode.
+  /// Inlined, because that makes posting faster. Nil stands for the default mode.
   @inline(__always)
   private func append(_ block: consuming @escaping () -> Void, inOne mode: Mode?) throws(RunLoopError) {
     guard isInThisProcess else { throw .forked }

@@ -7,8 +7,8 @@ extension RunLoop {
   /// pass makes the call, the block runs in the next pass.
   /// - Parameters:
   ///   - delay: Counts from now. With zero or less, the block runs as soon as the loop fires timers [RLK-VALUE-2].
-  ///   - tolerance: How much later the block may run, so that wakes can be shared. Zero or less means not at all, nil
-  ///     the loop's `defaultTimerTolerance` [RLK-DELAY-9].
+  ///   - tolerance: How much later the block may run, so that wakes can be shared. Zero or less means not at all; nil
+  ///     means the loop's `defaultTimerTolerance` [RLK-DELAY-9].
   ///   - modes: The block runs once, in the first of them that runs when the delay has passed. Without any, it runs in
   ///     the default mode. `.common` stands for all common modes.
   ///   - target: Retained until the block has run or is cancelled; `cancelPerforms(target:key:)` finds the block by it.
@@ -16,12 +16,12 @@ extension RunLoop {
   ///   - block: Released, like the target, right after it ran, on the loop's thread; else by the thread that cancels
   ///     it, or when the loop ends. No lock is held then [RLK-DELAY-4, RLK-DELAY-5].
   ///   - onDrop: Called once, instead of the block, if the block will never run: it was cancelled, its timer was
-  ///     invalidated, or removed and released, or the loop has ended [RLK-DROP-2]. The thread that does one of these
-  ///     calls it, with no lock held. Not called if this call throws, nor in a child of fork(2).
+  ///     invalidated, or removed and released, or the loop has ended [RLK-DROP-2]. The thread that has caused this
+  ///     makes the call, with no lock held. Not called if this call throws, nor in a child of fork(2).
   /// - Returns: A handle that can cancel the block. The block does not need it.
   /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.system` if there is no memory for the timer in one of the
   ///   modes. The block will not run then [RLK-DELAY-8].
-  /// - Thread: Any; a sleeping loop is woken for an earlier date [RLK-DELAY-7].
+  /// - Thread: Any; a sleeping loop wakes on time even for a date before that of its first timer [RLK-DELAY-7].
   /// - Blocks: No.
   /// - Complexity: O(modes * log timers).
   /// - SeeAlso: `performSelector:withObject:afterDelay:inModes:`.
@@ -113,8 +113,8 @@ extension RunLoop.Local {
   /// thread. If another thread cancels the perform, they are released after this thread's next callout [RLK-LOCAL-2].
   /// - Parameters:
   ///   - delay: Counts from now. With zero or less, the block runs as soon as the loop fires timers.
-  ///   - tolerance: How much later the block may run, so that wakes can be shared. Zero or less means not at all, nil
-  ///     the loop's `defaultTimerTolerance`.
+  ///   - tolerance: How much later the block may run, so that wakes can be shared. Zero or less means not at all; nil
+  ///     means the loop's `defaultTimerTolerance`.
   ///   - mode: `.common` stands for all common modes.
   ///   - target: Retained with the block; `cancelPerforms(target:key:)` finds the block by it [RLK-LOCAL-3].
   ///   - key: Distinguishes the performs of one target.
@@ -126,7 +126,7 @@ extension RunLoop.Local {
     key: (any Hashable & Sendable)? = nil, block: @escaping () -> Void
   ) throws -> RunLoop.DelayedPerform {
     try loop.checkUsable()
-    // Only the timer retains block and target: an item of one loop releases its closure on that loop's thread.
+    // Only the timer retains block and target, because an item of one loop releases its closure on that loop's thread.
     let performed = RunLoop.DelayedPerform(
       RunLoop.DelayedPerform.Pending(
         loop: loop, target: nil, key: key.map { AnyHashable($0) }, block: {}, onDrop: nil),

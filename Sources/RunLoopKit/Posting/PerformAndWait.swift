@@ -15,10 +15,10 @@ extension RunLoop {
   ///   - block: May use the caller's variables, since the caller waits [RLK-WAIT-3]. It must return: a thread that ends
   ///     inside it ends the process with a message, since the caller would wait for ever [RLK-END-4].
   /// - Returns: What the block returned.
-  /// - Throws: What the block has thrown: only the caller receives it, and the loop's run goes on [RLK-WAIT-11]. Else a
-  ///   `RunLoopError`: `.loopEnded` if the loop has ended, or ends before the block runs [RLK-WAIT-4]. `.timedOut` if
-  ///   the block did not begin in time, and will not run; once it has begun, the call waits for its end [RLK-WAIT-5,
-  ///   RLK-WAIT-6, RLK-WAIT-8, RLK-WAIT-9]. `.forked`.
+  /// - Throws: What the block has thrown; only the caller receives that error, and the loop's run goes on
+  ///   [RLK-WAIT-11]. Otherwise a `RunLoopError`: `.loopEnded` if the loop has ended, or ends before the block runs
+  ///   [RLK-WAIT-4]. `.timedOut` if the block did not begin in time, and will not run; once it has begun, the call
+  ///   waits for its end [RLK-WAIT-5, RLK-WAIT-6, RLK-WAIT-8, RLK-WAIT-9]. `.forked`.
   /// - Thread: Any.
   /// - Re-entry: Allowed.
   /// - Blocks: Until the block has run.
@@ -51,7 +51,7 @@ extension RunLoop {
     let answer = try withoutActuallyEscaping(block) { block in
       var result: Result<R, E>?
       let call = AwaitedCall { result = Result { () throws(E) in try block() } }
-      // After the return nothing else retains the closure, whichever way the call ends.
+      // Whichever way the call ends, nothing retains the closure after the return.
       defer { call.forgetBlock() }
       try queue(call, modes)
       try finish(call, deadline)

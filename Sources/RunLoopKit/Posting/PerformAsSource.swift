@@ -5,9 +5,9 @@ extension RunLoop {
   ///
   /// The call wakes the loop. A run with `returnAfterSourceHandled` returns after the block [RLK-PERFORM-2]. The block
   /// runs among the loop's blocks, in the order of queueing, and keeps its modes from being empty until it has run
-  /// [RLK-PERFORM-5]. If an earlier block runs the loop, and this block was queued before that nested run began, this
-  /// block runs after the nested run. In a run that returns after a source, the signalled sources that are ready at the
-  /// same moment stay signalled for the next run.
+  /// [RLK-PERFORM-5]. If the loop has taken this block from the queue together with an earlier block, and that one runs
+  /// the loop, this block runs after the nested run. A run that returns after the block does not perform the sources
+  /// that are signalled at that time: they stay signalled for the next run.
   /// - Parameters:
   ///   - modes: The block runs once, in the first of them that runs. Without any, it runs in the default mode.
   ///     `.common` stands for every mode that is common when the loop drains the queue.
@@ -61,7 +61,7 @@ extension RunLoop {
     defer { lock.unlock() }
     guard !hasEnded else { throw endedError }
     let mode = state.makeMode(mode)
-    // `take` leaves the caller no reference, so the block is released where it runs. The caller has put it in.
+    // `take` leaves the caller no reference, so the block is released where it runs. The caller has set `block`.
     let body = block.take().unsafelyUnwrapped.body
     let performed = { [self] in
       noteSourcePerform()

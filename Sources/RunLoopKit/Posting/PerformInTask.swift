@@ -74,8 +74,8 @@ extension RunLoop {
   ///     return, as in `performAndWait(in:timeout:block:)` [RLK-ASYNC-10].
   /// - Returns: What the block returned.
   /// - Throws: What the block has thrown; `CancellationError` if the task was cancelled before the block began. A
-  ///   `RunLoopError`: `.loopEnded` and `.forked` as in that form; `.system` if there is no memory for the timer;
-  ///   `.invalidItem` if other code invalidates or removes the timer.
+  ///   `RunLoopError`: `.loopEnded` if the loop has ended, or ends before the block runs; `.forked`; `.system` if there
+  ///   is no memory for the timer; `.invalidItem` if other code invalidates or removes the timer.
   /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
     after delay: Duration, tolerance: Duration? = nil, in mode: Mode = .default,
@@ -87,7 +87,7 @@ extension RunLoop {
         after: delay, tolerance: tolerance, in: mode,
         block: { [self] in callAwaited(DelayedCallOnStack(task)) { task.settle(held.call()) } },
         onDrop: { [self] in task.lose(hasEnded ? endedError : .invalidItem("the timer of a delayed block")) })
-      // Returns false, because cancelling calls `onDrop`, which ends the wait.
+      // Returns false, since this closure does not end the wait: cancelling calls `onDrop`, which does.
       return {
         performed.cancel()
         return false
@@ -111,7 +111,7 @@ private final class HeldCall<R: Sendable>: @unchecked Sendable {
   init(_ body: sending @escaping () throws -> R) { self.body = body }
 
   func call() -> Result<R, any Error> {
-    // The block is there: a queued block or a timer calls this once.
+    // `body` is set, because a block is called only once.
     let body = self.body.take().unsafelyUnwrapped
     return Result { try body() }
   }

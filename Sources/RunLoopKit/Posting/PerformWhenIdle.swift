@@ -33,7 +33,7 @@ extension RunLoop {
     let made = lock.withLock { hasEnded ? nil : state.makeExtras().idleWork(for: mode) }
     guard let work = made else { throw endedError }
     try add(work.observer, to: mode)
-    // The loop may have ended since, and would not run the queue any more.
+    // The loop may have ended meanwhile, and then no longer runs the queue.
     guard let place = work.queue.append(consume block, isFromLoop: isCurrent) else { throw endedError }
     if place == .next { wakeUp() }
   }
@@ -42,7 +42,7 @@ extension RunLoop {
   var isQuiet: Bool {
     guard !stops.isQuitting else { return false }
     guard let mode = lock.withLock({ state.currentMode }) else { return true }
-    // The mode runs, so it has a set.
+    // The mode runs, so it has a port set.
     if mode.ports.set!.hasBatch || mode.hasMessages(on: self) || mode.ports.set!.isReadable { return false }
     return lock.withLock {
       !state.hasBlocks(for: mode) && !mode.timers.isDue(soft: false)

@@ -1,7 +1,7 @@
 /// A block and its modes. The first of the modes that runs performs it.
 struct QueuedBlock {
   let mode: ModePointer
-  /// The further modes of a block that has several.
+  /// The further modes, and the ticket. Nil if the block has neither.
   let others: OtherModes?
   let body: () -> Void
 

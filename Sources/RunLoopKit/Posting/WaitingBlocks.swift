@@ -1,6 +1,6 @@
-/// Blocks that a drain has passed by, because they are for other modes. They are in lists by mode, so that a drain
-/// reads only those of its mode. The queue owns the object and uses it under the loop's lock, or has handed it over to
-/// a drain, which uses it on the loop's thread.
+/// Blocks that a drain has not run, because they are for other modes. They are in lists by mode, so that a drain reads
+/// only those of its mode. The queue owns the object and uses it under the loop's lock, or has handed it over to a
+/// drain, which uses it on the loop's thread.
 final class WaitingBlocks {
   private var lists: [ModePointer: List] = [:]
   private var lastNumber: UInt64 = 0
@@ -51,7 +51,7 @@ final class WaitingBlocks {
   }
 
   /// Takes the next block behind `number` for the mode, or for the common modes if `common` is given. Sets `number` to
-  /// that block's.
+  /// that block's number.
   func takeNext(for mode: ModePointer, orFor common: ModePointer?, behind number: inout UInt64) -> QueuedBlock? {
     var next = lists[mode]?.first(behind: number)
     if let common, let shared = lists[common]?.first(behind: number), shared.number < next?.number ?? .max {
@@ -75,7 +75,7 @@ final class WaitingBlocks {
     for entry in later.inOrder { if let block = later.take(entry) { append(block) } }
   }
 
-  /// Calls `body` with each mode that a block names, and with the number of its blocks.
+  /// Calls `body` with each mode that a block names, and with the number of blocks that name it.
   func forEachCount(_ body: (ModePointer, Int) -> Void) { for (mode, list) in lists { body(mode, list.count) } }
 
   private func take(_ entry: Entry) -> QueuedBlock? {
