@@ -8,10 +8,9 @@ internal import Synchronization
 /// (`ThreadCalls.barrier`), and then reads the record. So at least one of the two threads sees what the other did.
 ///
 /// If the system has no such barrier, `attention` is never 0, and each callout's end changes it too (`hasEnded`). Both
-/// threads then change one number, so the second one sees what the first stored before. A filter that refuses
+/// threads then change one number, so the second one sees what the first stored before. A seccomp filter that refuses
 /// membarrier(2) must therefore be installed before the first loop is made. If one is installed later, a waiting thread
-/// notices it and polls, and if the end of a callout has missed a final call, the loop makes that call after its next
-/// callout.
+/// notices this and polls. A final call that the end of a callout has missed is made after the loop's next callout.
 struct CalloutRecord: ~Copyable {
   /// The address of the item whose callout is the innermost on the stack; 0 if there is none, or if it is a block's.
   private let innermost = Atomic<UInt>(0)
@@ -77,8 +76,9 @@ struct CalloutRecord: ~Copyable {
   /// The address that a run which begins now will restore.
   var innermostItem: UInt { innermost.load(ordering: .relaxed) }
 
-  /// Called when the innermost run was left without a return. `callout` is the callout in which the run began, if that
-  /// has not ended, and `base` the number of callouts that enclosed the run. Under the loop's lock.
+  /// Called when the innermost run was left without a return. `callout` is the address of the item in whose callout the
+  /// run began, or 0 if that callout has ended. `base` is the number of callouts that enclose the outer run. Under the
+  /// loop's lock.
   /// - Thread: The loop's own.
   func endLeft(behind base: Int, _ callout: UInt, on loop: RunLoop) {
     loop.state.callouts.enclosing.removeSubrange(base...)
@@ -148,7 +148,8 @@ extension CalloutRecord {
     while true {
       let seen = turn.load()
       guard loop.lock.withLock({ isOnStack(item, of: loop) }) else { return true }
-      // Polls if the callout's end may have missed the attention. Otherwise that end advances `turn`.
+      // Polls if the loop's thread may have read `attention` too early at the callout's end. Otherwise that end
+      // advances `turn`.
       let isOver = turn.wait(
         while: seen, isSeen ? deadline : deadline.orSoon, for: "the end of a callout on \(loop.words)")
       guard isOver || !deadline.hasPassed else { return false }

@@ -1,5 +1,5 @@
-/// The release of an invalidated item's closure. It costs callouts nothing: the invalidating thread reads in
-/// `CalloutRecord` whether the item's callout is on a stack. If so, the end of that callout releases the closure.
+/// The release of an invalidated item's closure. It makes callouts no slower, because the invalidating thread finds out
+/// by `CalloutRecord` whether the item's callout is on a stack. If so, the end of that callout releases the closure.
 extension RunLoop {
   /// Releases the closure, or leaves that to the end of the item's callout. Called once, with no lock held, when the
   /// item is invalid and has left its modes, so no callout of it begins.

@@ -3,8 +3,8 @@ internal import Synchronization
 /// An action that is called once, when no callout of an item runs any more.
 final class FinalCall: @unchecked Sendable {
   private let action: @Sendable () -> Void
-  /// How many loops have the item's callout on their stacks, plus 1 while a thread still queries the loops. A loop to
-  /// which the call is handed over takes the place of the query.
+  /// How many loops have the item's callout on their stacks, plus 1 while a thread still queries the loops. After
+  /// `handOver` that 1 stands for the loop that is to make the call.
   private let awaited = Atomic<Int>(1)
 
   init(_ action: @escaping @Sendable () -> Void) { self.action = action }
@@ -12,7 +12,7 @@ final class FinalCall: @unchecked Sendable {
   /// Makes the call wait for one callout more.
   func addAwaited() { awaited.add(1, ordering: .relaxed) }
 
-  /// Called when one of the callouts, or the query, has ended. The last of them makes the call.
+  /// Called when one of the callouts, or the query, has ended. When the last of these has ended, calls the action.
   func endAwaited() {
     if awaited.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
       _ = __RUNLOOPKIT_IS_CALLING_OUT_TO_A_FINAL_CALL__(action)
@@ -32,7 +32,7 @@ extension CalloutRecord {
     }
     guard isAwaited else { return }
     if loop.isCurrent { return }  // the callout encloses this call
-    // The callout may have ended without noticing the attention.
+    // At the callout's end the loop's thread may have read `attention` before it changed.
     _ = ThreadCalls.barrier()
     makeFinalCalls(on: loop, only: call)
   }
@@ -44,7 +44,7 @@ extension CalloutRecord {
     loop.lock.withLock { if !loop.hasEnded { note(call, item, on: loop) } }
   }
 
-  /// Under the loop's lock, so that `attention` counts the call before the loop's thread takes it.
+  /// The caller holds the loop's lock, so the loop's thread takes the call only after `attention` has counted it.
   private func note(_ call: FinalCall, _ item: ObjectIdentifier, on loop: RunLoop) {
     loop.state.callouts.awaited.append(AwaitedCallout(item: item, call: call))
     attention.add(1, ordering: .sequentiallyConsistent)

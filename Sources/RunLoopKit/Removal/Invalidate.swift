@@ -7,10 +7,10 @@ extension RunLoop.Item {
   /// second call only calls its own action.
   ///
   /// The first call releases the item's closure, which breaks a retain cycle between the item and what the closure
-  /// captures. If no callout of the item runs, the closure is released before the return; otherwise the thread of the
-  /// callout releases it right after the callout [RLK-CLOSURE-1, RLK-CLOSURE-2, RLK-CLOSURE-4, RLK-CLOSURE-5,
+  /// captures. If no callout of the item runs, the closure is released before the call returns. Otherwise the thread of
+  /// the callout releases it right after the callout [RLK-CLOSURE-1, RLK-CLOSURE-2, RLK-CLOSURE-4, RLK-CLOSURE-5,
   /// RLK-CLOSURE-6, RLK-CLOSURE-7]. The closure of an item that `assumeOnLoop` made is always released on its loop's
-  /// thread. If another thread invalidates the item, the loop's thread releases it after its next callout
+  /// thread. If another thread invalidates the item, the loop's thread releases the closure after its next callout
   /// [RLK-CLOSURE-8]. No lock is held during the release [RLK-CLOSURE-9].
   ///
   /// - Parameter action: Called once, with no lock held, when the item's callout is not running and will not run again.
@@ -78,8 +78,8 @@ extension RunLoop.Item {
   /// callout may be, and whether this is the first call. After the return no callout of the item begins.
   private final func endMemberships() -> (loops: [RunLoop], isFirst: Bool) {
     let isFirst = validity.exchange(false, ordering: .sequentiallyConsistent)
-    // Reads the links before the table: a thread that removes the link of an item in its callout also enters the item
-    // into the table, under the same lock.
+    // Reads the links before `LeftInCallout`. A thread that removes a link while the item's callout runs also enters
+    // the item there, under the same leaf lock, so one of the two reads finds the loop.
     var loops = withLinks { $0.loops }
     for loop in LeftInCallout.loops(of: ObjectIdentifier(self)) where !loops.contains(where: { $0 === loop }) {
       loops.append(loop)

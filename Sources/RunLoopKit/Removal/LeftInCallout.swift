@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The items that left a loop while their callout was on its stack. No membership leads to that loop any more, but a
-/// removal that waits for callouts must query it. The end of the callout removes the entry.
+/// The items that left a loop while their callout was on the loop's stack. No membership leads to that loop any more,
+/// but a removal that waits for callouts must query it. The end of the callout removes the entry.
 final class LeftInCallout: ProcessWideObject {
   private let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
@@ -16,7 +16,8 @@ final class LeftInCallout: ProcessWideObject {
 
   private static let table = ProcessWide<LeftInCallout>()
 
-  /// True if the table is empty. Takes no lock: a caller that has taken an item's leaf lock sees its entries.
+  /// True if the table is empty. Takes no lock, because a caller that has held an item's leaf lock sees the item's
+  /// entries.
   @inline(__always)
   static var isEmpty: Bool { !table.isMade || isFoundEmpty }
 

@@ -19,7 +19,7 @@ struct ModeSources: ~Copyable {
     case several
   }
 
-  ////// The loop's thread reads this without the lock.
+  /// The loop's thread reads this without the lock.
   @inline(__always)
   var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 

@@ -19,8 +19,8 @@ extension ModePointer {
     }
   }
 
-  /// Performs the only signalled source. Called under the lock: takes the signal there, and releases the lock before
-  /// the callout.
+  /// Performs the only signalled source. Called under the lock. Takes the signal, and releases the lock before the
+  /// callout.
   @inline(never)
   private func performSource(at index: Int, on loop: RunLoop) -> Bool {
     let source = sources.row[index].source
@@ -59,8 +59,8 @@ extension ModePointer {
     return hasPerformed
   }
 
-  /// Removes the collected sources one by one: the last reference to a source may end here, and the release of its
-  /// context may run this loop.
+  /// Removes the collected sources one by one, because the last reference to a source may end here, and the release of
+  /// its context may run this loop.
   private func removeCollectedSources(from base: Int, on loop: RunLoop) {
     while loop.owner.collectedSources.count > base {
       let last = loop.owner.collectedSources.removeLast()

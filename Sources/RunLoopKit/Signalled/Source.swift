@@ -82,7 +82,7 @@ extension RunLoop {
       }
     }
 
-    /// True from `signal()` until directly before its callout.
+    /// True from `signal()` until directly before the source's callout.
     public var isSignalled: Bool { signalStamp != 0 }
 
     var signalStamp: UInt64 {
@@ -90,7 +90,7 @@ extension RunLoop {
       return stamp != 0 && isValid ? stamp : 0
     }
 
-    /// Clears the mark. Returns true if this call did that: so only one loop performs a signal.
+    /// Clears the mark. Returns true only to the call that has cleared it, so that only one loop performs a signal.
     func takeSignal() -> Bool {
       guard isValid else { return false }
       return signalled.exchange(0, ordering: .sequentiallyConsistent) != 0

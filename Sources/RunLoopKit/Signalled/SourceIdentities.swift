@@ -23,7 +23,7 @@ final class SourceIdentities: ProcessWideObject {
     let order: Int
     /// The `HeldHooks` with this identity.
     let owner: ObjectIdentifier
-    /// Odd, and so never the address of an item: an item without an identity is known by its address.
+    /// Odd, and so never the address of an item. The address is the number of an item without an identity.
     var number: UInt = 0
 
     func equals(_ other: Entry) -> Bool {
@@ -36,15 +36,15 @@ final class SourceIdentities: ProcessWideObject {
   private static let table = ProcessWide<SourceIdentities>()
   private static let lastNumber = Atomic<UInt>(1)
 
-  /// Enters an identity until `forget`, and returns the number of its equals, or a new one if there are none. Called
-  /// with no lock held.
+  /// Keeps an identity until `forget`. Returns the number of its equals, or a new number if there are none. Called with
+  /// no lock held.
   static func number(of new: Entry, hash: Int) -> UInt {
     while true {
       if let number = table.current(SourceIdentities.init).number(of: new, hash: hash) { return number }
     }
   }
 
-  /// Returns nil in the child of a comparison that has forked, since the child has another table.
+  /// Returns nil if a comparison has forked and this is the child, which has another table.
   private func number(of new: Entry, hash: Int) -> UInt? {
     var new = new
     /// Whether a group equals the new identity, by the group's number; nil if they were not compared yet.
