@@ -5,17 +5,17 @@ extension RunLoop.Executor {
   /// tolerances, keeps the modes from being empty, and under virtual time takes no real time. When the date has come,
   /// the job is enqueued as by `enqueue(_:)`: it runs in the next pass, in its turn.
   ///
-  /// The loop's timers measure delays of this loop's clocks in any mode, and of `ContinuousClock` and `SuspendingClock`
-  /// of the standard library. For any other clock a task of this executor sleeps on that clock and then enqueues the
-  /// job, even if the sleep fails [RLK-EXEC-15].
+  /// The loop's timers measure delays of this loop's clocks, whatever mode the clock names, and of `ContinuousClock`
+  /// and `SuspendingClock` of the standard library. For any other clock a task of this executor sleeps on that clock
+  /// and then enqueues the job, even if the sleep fails [RLK-EXEC-15].
   ///
   /// Other executors may pass their jobs to this call. When such a job begins here, the runtime sees that its task
   /// belongs to the other executor and enqueues the job there. That executor then passes the job to this call again. A
   /// job that comes back while this executor runs it does not wait again [RLK-EXEC-18].
   ///
   /// A job whose date comes after the end of the loop's thread runs at that date, on the thread that runs the jobs of
-  /// ended loops [RLK-EXEC-14]. Virtual time ends with the loop's thread: the rest of the delay is real time. A child
-  /// of fork(2) runs no job that waits in its parent [RLK-EXEC-20].
+  /// ended loops [RLK-EXEC-14]. Virtual time ends with the loop's thread, so the rest of the delay is real time. A
+  /// child of fork(2) runs no job that waits in its parent [RLK-EXEC-20].
   /// - Parameters:
   ///   - job: A part of a task, up to its next suspension.
   ///   - delay: The job never runs earlier. With zero or less, it is enqueued at once.
@@ -68,11 +68,11 @@ extension RunLoop.Executor {
     }
   }
 
-  /// Nil if the loop's timers cannot measure the clock.
+  /// Nil if the loop's timers cannot measure delays on the clock.
   private func timerClock<C: Clock>(of clock: C, on loop: RunLoop?) -> RunLoop.TimerClock? {
     if clock is ContinuousClock { return .continuous }
     if clock is SuspendingClock { return .suspending }
-    // If both this loop and the clock's loop have ended, neither has timers: the clock's kind is enough.
+    // If both this loop and the clock's loop have ended, neither has timers, and only the kind of the clock counts.
     guard let clock = clock as? any AnyLoopClock, clock.loop === loop || loop == nil && clock.loop.hasEnded else {
       return nil
     }
@@ -99,7 +99,7 @@ extension RunLoop.Executor {
 }
 
 /// A job that waits for its date. Only the closure of its timer retains this object. If the closure is released before
-/// the date, the timer will not fire: the deinit then has a timer of another thread measure the rest.
+/// the date, the timer will not fire. Then the deinit has a timer of another thread measure the rest of the delay.
 final class DelayedJob: @unchecked Sendable {
   private let job: UnownedJob
   private let executor: RunLoop.Executor

@@ -14,8 +14,8 @@ final class EndedLoops: ProcessWideObject {
   private let service = ServiceThread("rl-ended-loops")
   /// Guarded by the service's lock, like all below.
   nonisolated(unsafe) private var waiting = Row<Job>()
-  /// The thread that takes the waiting jobs, or is about to. Nil if no thread does; then the next job must post
-  /// `runJobs` to one.
+  /// The thread that takes the waiting jobs, or is about to. Nil if there is none; then `serveWaiting` posts `runJobs`
+  /// to a thread.
   nonisolated(unsafe) private var server: RunLoop.Thread?
   nonisolated(unsafe) private var isTryingAgain = false
   nonisolated(unsafe) private var hasReportedWaiting = false
@@ -65,7 +65,7 @@ final class EndedLoops: ProcessWideObject {
       do {
         return try thread.perform { self.runJobs() }
       } catch {
-        // A job has ended this thread: the next round starts another one.
+        // This thread's loop has ended. The next round starts another thread.
         forget(thread)
       }
     }
@@ -122,13 +122,13 @@ final class EndedLoops: ProcessWideObject {
     }
   }
 
-  /// Called when a job has ended the thread. Another thread runs the remaining jobs.
+  /// Called when the thread's loop has ended. Another thread runs the remaining jobs.
   fileprivate func threadHasEnded(_ loop: RunLoop) {
     if let latest = service.lock.withLock({ service.latest }), latest.loop === loop { forget(latest.thread) }
-    serveIfWanted()  // another thread may run already, for a timer: it has not been asked to run jobs
+    serveIfWanted()  // another thread may run already, for a timer, but nothing has asked it to run jobs
   }
 
-  /// Tries again after 100 ms, in a task, because the system has no thread for this now.
+  /// Tries again after 100 ms, in a task, because the system could not create a thread.
   private func tryAgainLater() {
     let isFirst = service.lock.withLock {
       defer { isTryingAgain = true }
@@ -142,7 +142,7 @@ final class EndedLoops: ProcessWideObject {
     }
   }
 
-  /// Returns the running thread, started if there is none. Nil if the system has no thread for it.
+  /// Returns the running thread, and starts one if there is none. Returns nil if the system cannot create one.
   private func running() -> ServiceThread.Running? {
     try? service.running { loop in
       loop.lock.withLock { loop.state.companions.append(EndOfThread(of: self, loop)) }
@@ -150,7 +150,7 @@ final class EndedLoops: ProcessWideObject {
   }
 }
 
-/// Notices the end of the thread, which only a job can cause.
+/// Notices the end of the thread's loop.
 private final class EndOfThread: LoopCompanion {
   private let jobs: EndedLoops
   /// The loop retains this object.

@@ -60,8 +60,8 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   /// Marks a sequence without items as finished. Call it before the first call of `next`.
   package func finish() { lock.withLock { state.end = .finished } }
 
-  /// Call it before the first call of `next`. The item's closure must retain a turn, and through that turn only it
-  /// retains this feed.
+  /// Call it before the first call of `next`. The item's closure must retain a turn, and must retain this feed only
+  /// through that turn.
   package func append(_ item: RunLoop.Item) { membership.withLock { idle.append(item) } }
 
   /// Creates the turn that the closure of one item retains.
@@ -101,7 +101,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// False if the task does not wait any more.
+  /// Removes the task from those that wait. Returns false if it does not wait any more.
   private func withdraw(_ task: Resumption<Element?>) -> Bool {
     let wasWaiting = lock.withLock {
       state.waiting.remove { $0 === task } != nil
@@ -159,8 +159,9 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     task?.settle(.success(element))
   }
 
-  /// Passes an element to all tasks that wait. The items leave the mode under the same lock, so a task that comes later
-  /// adds them again. The loop reports an end, such as a hang-up, only once to an item that stays.
+  /// Passes an element to all tasks that wait. The items leave the mode under the same lock, so that a task that comes
+  /// later adds them again. This is necessary because the loop reports an end, such as a hang-up, only once to an item
+  /// that stays in the mode.
   fileprivate func deliverToAll(_ element: Element) {
     let tasks = membership.withLock {
       defer { if kept == nil { leave() } }
@@ -241,7 +242,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   }
 }
 
-/// Retained by the closure of the hidden source: its deinit notices the loop's end.
+/// Only the closure of the hidden source retains this object, so the deinit notices the loop's end.
 private final class LoopTurn<Element: Sendable>: Sendable {
   private let feed: EventFeed<Element>
 
@@ -250,7 +251,8 @@ private final class LoopTurn<Element: Sendable>: Sendable {
   deinit { feed.loopHasEnded() }
 }
 
-/// Connects an item's closure to the feed. Only the closure retains it: its deinit notices the closure's release.
+/// Connects an item's closure to the feed. Only the closure retains the turn, so the turn's deinit notices the release
+/// of the closure.
 package final class EventTurn<Element: Sendable>: Sendable {
   private let feed: EventFeed<Element>
   private let isDone = Atomic<Bool>(false)

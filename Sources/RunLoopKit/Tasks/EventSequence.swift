@@ -7,8 +7,8 @@ extension RunLoop {
   ///
   /// **Nothing is lost, and nothing piles up.** The items are in the mode only while a task waits for the next element.
   /// While the task is busy, events wait where they arise: in the descriptor, in the port's queue, in the kernel
-  /// [RLK-STREAM-2]. Activities, ends of processes and shortages of memory are exceptions, which the functions
-  /// describe. An item that is in no mode does not keep a run going.
+  /// [RLK-STREAM-2]. Activities, ends of processes and shortages of memory are exceptions. The functions that make
+  /// these sequences describe them. An item that is in no mode does not keep a run going.
   ///
   /// **Several tasks** may iterate over one sequence, also by copies of it: each element goes to one of them, in the
   /// order in which they wait [RLK-STREAM-3].

@@ -13,9 +13,9 @@ extension RunLoop {
   /// }
   /// ```
   ///
-  /// A task prefers the executor by `Task(executorPreference:)` or `withTaskExecutorPreference(_:operation:)`. As long
-  /// as a call does not suspend the task, the task's code that belongs to no actor continues after it without a pass in
-  /// between [RLK-EXEC-16]. The same holds in every task for calls between actors of this executor [RLK-EXEC-17].
+  /// A task prefers the executor by `Task(executorPreference:)` or `withTaskExecutorPreference(_:operation:)`. If a
+  /// call does not suspend the task, the task's code that belongs to no actor continues after the call without a pass
+  /// in between [RLK-EXEC-16]. In every task, calls between actors of this executor need no pass either [RLK-EXEC-17].
   ///
   /// The loop performs jobs at the place of a signalled source of order 0, in the executor's modes: before it waits,
   /// after blocks. Jobs of a higher priority run first, those of one priority in the order in which they were enqueued
@@ -24,7 +24,7 @@ extension RunLoop {
   /// `returnAfterSourceHandled` returns after a pass that has run jobs. Jobs that wait keep their modes from being
   /// empty [RLK-EXEC-7].
   ///
-  /// While a job runs, no other job of this executor runs, not even in a run of the loop that the job nests. Waiting
+  /// While a job runs, no other job of this executor runs, not even in a run of the loop that the job begins. Waiting
   /// jobs do not keep such a nested run going [RLK-EXEC-6]. In every callout of the loop, including those of its end,
   /// `assumeIsolated` of an actor that is pinned to the executor succeeds [RLK-EXEC-2].
   ///
@@ -57,7 +57,8 @@ extension RunLoop {
     /// The stack place of the run that runs the jobs, or that has run the last ones.
     private var servingRun: UInt = 0
     private var source: Source?
-    /// The task of the job that runs, if that is an actor's or a delayed one; else 0. Stored by the executor's thread.
+    /// The task of the job that runs, if that is an actor's job or a delayed job; else 0. Stored by the executor's
+    /// thread.
     private let running = Atomic<UInt>(0)
     /// The bit of `running` that says that the job has waited for its date. Addresses of tasks are even.
     private static let wasDelayed: UInt = 1
@@ -113,7 +114,7 @@ extension RunLoop {
       if isFirst { loop.wakes.word.signal() }
     }
 
-    /// Returns what an actor's `unownedExecutor` returns. The actor must retain this object, or its loop.
+    /// Returns the value for an actor's `unownedExecutor`. The actor must retain this object, or its loop.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
     /// Called by the Swift runtime for tasks that prefer the executor.
@@ -253,7 +254,7 @@ extension RunLoop {
 
     // MARK: Called by the loop
 
-    /// 0 in a run that a job nests: that run runs no jobs.
+    /// 0 in a run that a job has begun, because that run runs no jobs.
     func workCount(for mode: ModePointer) -> Int {
       guard serves(mode.name, isCommon: mode.isCommon) else { return 0 }
       return lock.withLock { isServing ? 0 : jobs.count }

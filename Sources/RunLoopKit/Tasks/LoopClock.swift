@@ -20,8 +20,8 @@ extension RunLoop {
     /// Suspends the calling task until a moment.
     ///
     /// - Parameters:
-    ///   - deadline: The sleep never ends earlier, by the clock at its end [RLK-SLEEP-1]. For a moment in the past, or
-    ///     one that passes while the machine is suspended, the sleep ends when the loop next fires timers.
+    ///   - deadline: When the sleep ends, the clock shows this moment or a later one [RLK-SLEEP-1]. For a moment in the
+    ///     past, or one that passes while the machine is suspended, the sleep ends when the loop next fires timers.
     ///   - tolerance: How much later the loop may end the sleep, to save a wake. Nil means the loop's
     ///     `defaultTimerTolerance`.
     /// - Throws: `CancellationError` as soon as the task is cancelled, without waiting for the loop [RLK-SLEEP-2].

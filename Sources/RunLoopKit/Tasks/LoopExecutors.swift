@@ -21,8 +21,8 @@ extension RunLoop {
     guard isInThisProcess else { return .ofInheritedLoops }
     let (executor, isNew) = lock.withLock { () -> (Executor, Bool) in
       if let executor = madeExecutor(where: { $0.serves(modes) }) { return (executor, false) }
-      // In callouts of the loop's end a new executor still gets the loop: code that runs there is on the loop's thread,
-      // and `assumeIsolated` must succeed.
+      // In callouts of the loop's end a new executor still gets the loop, because code that runs there is on the loop's
+      // thread, and `assumeIsolated` must succeed.
       let made = Executor(modes, of: state.companionsAreNotified ? nil : self)
       state.companions.append(made)
       return (made, !hasEnded)

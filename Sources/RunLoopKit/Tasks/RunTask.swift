@@ -26,11 +26,11 @@ extension RunLoop {
   ///   - body: Released when it has returned.
   /// - Returns: What `body` returned.
   /// - Throws: What `body` has thrown. A `RunLoopError`: `.wouldDeadlock` if the function could never run [RLK-TASK-3].
-  ///   That is so if it waits for the main actor, or for an executor of the loop, that a run of this mode does not
-  ///   serve; if a job of that executor makes the call; or if it waits for another actor, on which the calling task may
-  ///   be running. `.loopEnded` if `RunLoop.Thread.stop(.now)` stops the thread; the task is then cancelled, and
-  ///   continues elsewhere [RLK-TASK-4]. `.commonModeNotRunnable` for `.common`; else as
-  ///   `run(in:for:returnAfterSourceHandled:)`, and the task is cancelled.
+  ///   That is so in three cases: a run of this mode does not serve the main actor or the loop's executor that runs the
+  ///   function; a job of the loop's executor makes the call; or the function runs on another actor, on which the
+  ///   calling task may be running. `.loopEnded` if `RunLoop.Thread.stop(.now)` stops the thread; the task is then
+  ///   cancelled, and continues on another thread [RLK-TASK-4]. `.commonModeNotRunnable` for `.common`. Otherwise the
+  ///   errors of `run(in:for:returnAfterSourceHandled:)`; the task is cancelled then, too.
   /// - Thread: The loop's own.
   /// - Re-entry: Allowed from callouts.
   /// - Blocks: Until the function has returned.
@@ -112,7 +112,7 @@ extension RunLoop {
   }
 }
 
-/// The result of the task. When it comes, the bell gets a message, which wakes the run.
+/// The result of the task. When it comes, a message to `bell`, a port of the run, wakes the run.
 private final class TaskEnd<R: Sendable>: @unchecked Sendable {
   private let bell: Mailbox
   private let lock = Lock()

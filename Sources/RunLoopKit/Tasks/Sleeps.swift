@@ -18,7 +18,8 @@ struct Sleeps: Sendable {
         task.settle(.failure(error))  // before the sleeper's deinit settles it with another error
         throw error
       }
-      // Only the loop retains the timer, and only the timer the sleeper. `Sleeper.deinit` notices the loop's end.
+      // Only the loop retains the timer, and only the timer retains the sleeper. `Sleeper.deinit` notices the loop's
+      // end.
       return { [weak timer] in
         timer?.invalidate()
         return false
