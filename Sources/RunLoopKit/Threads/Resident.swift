@@ -27,7 +27,7 @@ final class Resident: @unchecked Sendable {
   let phase = FutexWord()
   /// Changed under the lock, so that accepted work is queued before the block that ends the thread.
   private let stopRequest = Atomic<UInt8>(StopRequest.none)
-  /// Guards all below.
+  /// Guards all fields below.
   let lock = Lock()
   private var setUp: (@Sendable (RunLoop) throws -> Void)?
   private var failure: (any Error)?
@@ -53,7 +53,7 @@ final class Resident: @unchecked Sendable {
 
   var isRunning: Bool { !isForked && phase.load() == Phase.running }
 
-  /// Posts a block. If it is accepted, it is queued before any later `stop`.
+  /// Posts a block. An accepted block is queued before the block of any later stop.
   func perform(
     in mode: RunLoop.Mode, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)?
   ) throws(RunLoopError) {
@@ -187,7 +187,7 @@ private func residentMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutable
 // MARK: Serving and stopping
 
 extension Resident {
-  /// Runs the loop until a stop. A plain `stop()` of the run ends the thread as well.
+  /// Runs the loop until a stop. `RunLoop.stop()` also ends the run, and with it the thread.
   private func serve(_ loop: RunLoop) {
     do {
       _ = try loop.run(in: .default, limit: RunLimit(nil), false)
@@ -233,7 +233,7 @@ extension Resident {
     }
   }
 
-  /// Called when the last reference to the handle was released.
+  /// Called when the last reference to the `RunLoop.Thread` was released.
   func abandon() {
     guard !isForked, phase.load() != Phase.idle else { return }
     stop(.afterDueWork)

@@ -3,8 +3,8 @@ internal import RunLoopLibc
 /// A thread that the library starts for the whole process when it is first needed, and then keeps. If the thread ends,
 /// because its loop has lost its descriptors or user code has ended it, another one is started.
 ///
-/// A process has one for connections, and one for the jobs of loops that have ended. They are two because a job is user
-/// code, which may block or end its thread, while tasks await answers on connections.
+/// A process has one for connections, and one for the jobs of loops that have ended. Connections have their own thread,
+/// because a job is user code, which may block or end its thread while tasks await answers on connections.
 package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
   package struct Running {
     package let thread: RunLoop.Thread
@@ -28,7 +28,8 @@ package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
   /// Under the lock.
   private var runs: Bool { latest?.thread.isRunning == true }
 
-  /// Returns the running thread, started if there is none. Throws if the system has no thread or descriptors for it.
+  /// Returns the running thread, and starts one if there is none. Throws if the system has no thread or descriptors
+  /// left.
   /// - Parameter setUp: Called on a new thread before anything else. It must not call this function.
   package func running(_ setUp: @escaping @Sendable (RunLoop) -> Void = { _ in }) throws -> Running {
     if let current { return current }
@@ -48,7 +49,8 @@ package final class ServiceThread: ProcessWideObject, @unchecked Sendable {
   /// Has the next caller start another thread: `old` takes no more work, though it may still run. Under the lock.
   package func forget(_ old: RunLoop.Thread) { if latest?.thread === old { latest = nil } }
 
-  /// Starts a thread with the system's kernel table. It blocks all signals except those that report a fault in it.
+  /// Starts a thread with the system's kernel table. The thread blocks all signals except those that report its own
+  /// faults.
   private func start(_ thread: RunLoop.Thread) throws {
     var (all, before) = (sigset_t(), sigset_t())
     sigfillset(&all)

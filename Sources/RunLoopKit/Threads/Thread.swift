@@ -12,14 +12,14 @@ extension RunLoop {
     /// How a thread stops.
     public enum Ending: Sendable {
       /// The thread stops after the callout that runs, and after what its pass has taken up before the stop. A pass has
-      /// taken up the blocks that it has begun to run, the sources that it has found signalled, the timers that it has
-      /// found due, and the event that its wait has found [RLK-RESIDENT-32]. It has also taken up the jobs that waited
-      /// when it called their executor [RLK-RESIDENT-34]. It takes up nothing else, whether that was queued before the
-      /// stop or after it [RLK-RESIDENT-31]. It still calls its remaining observers, and those of exit
+      /// taken up the blocks that it has taken from the queue, the sources that it has found signalled, the timers that
+      /// it has found due, and the event that its wait has found [RLK-RESIDENT-32]. It has also taken up the jobs that
+      /// waited when it called their executor [RLK-RESIDENT-34]. It takes up nothing else, whether that was queued
+      /// before the stop or after it [RLK-RESIDENT-31]. It still calls its remaining observers, and those of exit
       /// [RLK-RESIDENT-33].
       ///
-      /// The passes around nested runs end in the same way, one after the other [RLK-RESIDENT-4]. Waiting blocks are
-      /// released without having run [RLK-RESIDENT-3].
+      /// If runs are nested, the passes of the outer runs end in the same way, one after the other [RLK-RESIDENT-4].
+      /// Waiting blocks are released without having run [RLK-RESIDENT-3].
       case now
       /// The thread stops after it has served what was queued, signalled or due in the default mode when `stop` was
       /// called, but not what follows from that [RLK-RESIDENT-2]. A run of another mode that a callout has begun goes
@@ -27,7 +27,7 @@ extension RunLoop {
       case afterDueWork
     }
 
-    /// The thread's name. The system's lists show its first characters, at most 15 bytes [RLK-RESIDENT-10].
+    /// The thread's name. Tools such as ps(1) show its first characters, at most 15 bytes [RLK-RESIDENT-10].
     public let name: String
     private let resident: Resident
 
@@ -38,8 +38,8 @@ extension RunLoop {
     ///   - stackSize: In bytes, rounded up to whole pages; the program's thread-local variables come in addition
     ///     [RLK-RESIDENT-42]. `start` throws if it is less than `minimumStackSize`. Nil means the system's default,
     ///     mostly 8 MiB. The kernel provides memory only for the pages that the thread uses.
-    ///   - setUp: Called once on the thread before `start` returns, with its loop, to add items. Released after that
-    ///     call.
+    ///   - setUp: Called once on the thread before `start` returns, with the thread's loop, to add items. Released
+    ///     after that call.
     public init(name: String, stackSize: Int? = nil, setUp: @escaping @Sendable (RunLoop) throws -> Void = { _ in }) {
       self.name = name
       resident = Resident(name: name, stackSize: stackSize, setUp: setUp)
@@ -47,15 +47,16 @@ extension RunLoop {
 
     deinit { resident.abandon() }
 
-    /// True in a child of fork(2) that inherited the thread's handle.
+    /// True in a child of fork(2) that inherited this object.
     package var isForked: Bool { resident.isForked }
 
     /// Starts the thread, and returns when its loop accepts work.
     ///
     /// - Throws: What `setUp` has thrown. A `RunLoopError`: `.loopEnded` if `setUp` has ended its thread; in both cases
-    ///   the thread is over [RLK-RESIDENT-7, RLK-RESIDENT-18]. `.alreadyStarted` also while another thread is starting
-    ///   it, and after its end [RLK-RESIDENT-5]. `.system` if the stack is too small (`EINVAL`), the system has no room
-    ///   for one more thread (you may start it later) [RLK-RESIDENT-9], or no descriptor for its loop. `.forked`.
+    ///   the thread is over [RLK-RESIDENT-7, RLK-RESIDENT-18]. `.alreadyStarted` also while another call starts the
+    ///   thread, and after the thread's end [RLK-RESIDENT-5]. `.system` if the stack is too small (`EINVAL`), the
+    ///   system has no room for one more thread (you may start it later) [RLK-RESIDENT-9], or no descriptor for its
+    ///   loop. `.forked`.
     /// - Thread: Any. - Blocks: Until `setUp` has returned. - Complexity: That of creating a thread.
     @available(*, noasync, message: "it waits for the thread's set-up: in a task, await the async form")
     public func start() throws { try resident.start() }
@@ -84,7 +85,7 @@ extension RunLoop {
 
     /// Requests the thread's stop, and does not wait for it. `.now` may follow `.afterDueWork` [RLK-RESIDENT-39];
     /// otherwise only the first request counts. The call has no effect before `start` and after the thread's end. A
-    /// stop that is requested while `setUp` runs takes effect when it has returned [RLK-RESIDENT-8]. If the system
+    /// stop that is requested while `setUp` runs takes effect when `setUp` has returned [RLK-RESIDENT-8]. If the system
     /// cannot create the thread, the request does not apply to a later start [RLK-RESIDENT-41].
     ///
     /// - Re-entry: Allowed, also on the thread itself [RLK-RESIDENT-6]. - Blocks: No. - Complexity: O(1).
@@ -94,14 +95,15 @@ extension RunLoop {
     /// once if the thread was not started.
     ///
     /// The call does not stop the thread. Any number of threads may wait, at any time [RLK-RESIDENT-20].
-    /// - Parameter timeout: How long the call waits. Zero or less means not at all, nil for ever [RLK-VALUE-1].
+    /// - Parameter timeout: How long the call waits. Zero or less means not at all; nil means for ever [RLK-VALUE-1].
     /// - Throws: A `RunLoopError`: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
     @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
     public func join(timeout: Duration? = nil) throws { try resident.join(Deadline(timeout)) }
 
     /// As the synchronous form, but suspends the task until the thread is over [RLK-ASYNC-6].
     ///
-    /// - Parameter timeout: How long the call waits. Zero or less means not at all, nil until the task is cancelled.
+    /// - Parameter timeout: How long the call waits. Zero or less means not at all; nil means until the task is
+    ///   cancelled.
     /// - Throws: `CancellationError` if the task is cancelled, which does not stop the thread; else as the synchronous
     ///   form.
     nonisolated(nonsending) public func join(timeout: Duration? = nil) async throws {

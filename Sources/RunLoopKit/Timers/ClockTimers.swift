@@ -1,7 +1,8 @@
 internal import RunLoopLibc
 
 /// The timers of a mode on one clock: the heap of their deadlines, and a timerfd on that clock. The mode's port set
-/// watches the timerfd, so an expiry takes its place among the ready ports at the moment it comes, whatever runs then.
+/// watches the timerfd, so an expiry takes its place among the ready ports at the moment it comes, even during a
+/// callout.
 ///
 /// The mode makes the timerfd with the first timer. If no descriptor is free, or if other code closes the timerfd, the
 /// mode makes one when it next arms the timers. Without a timerfd the timeout of each wait carries the first date.
@@ -13,7 +14,7 @@ struct ClockTimers {
   /// The date whose expiry a pass has taken; nil if there is none, since 0 is a date like any other. Until the pass
   /// collects the due timers, the timerfd is not armed for that date again.
   private var taken: UInt64?
-  // A number, not the enum: the nil of an optional `ClockTimers` is then in the heap's pointer, which is read anyway.
+  // A number, not the enum, so that an optional `ClockTimers` has its nil in the heap's pointer, which is read anyway.
   private let clockNumber: UInt8
 
   init(_ clock: RunLoop.TimerClock, _ kernel: Kernel?) throws(RunLoopError) {
@@ -54,7 +55,7 @@ struct ClockTimers {
     do throws(RunLoopError) {
       try enterPort(set)
     } catch {
-      // After any other error epoll has no room now, and the next arming tries again.
+      // Any other error means that epoll has no room now. The next arming tries again.
       guard [EBADF, EPERM].contains(error.errno) else { throw error }
       losePort(from: set)  // other code has closed the timerfd
       port = try TimerPort(clock, kernel)
@@ -98,8 +99,8 @@ struct ClockTimers {
     return wakeAt == (port?.armed ?? Time.forever) ? wakeAt : nil
   }
 
-  /// Arms the timerfd for the heap's date, and makes one if there is none. Returns what `armedDate` returns, and nil if
-  /// no timerfd can be made.
+  /// Arms the timerfd for the heap's date, and makes one if there is none. Returns the date; 0 if no expiry is needed
+  /// for it; nil if no timerfd can be made or armed.
   /// - Parameter sparesPast: If true, and the date has come, returns 0 without arming: the pass reads the clock anyway.
   mutating func arm(for wakeAt: UInt64, in set: PortSet, sparesPast: Bool, on loop: RunLoop) -> UInt64? {
     if wakeAt == taken { return 0 }
@@ -116,7 +117,8 @@ struct ClockTimers {
   @inline(never)
   private mutating func armRarely(in set: PortSet, _ sparesPast: Bool, _ kernel: Kernel?) -> UInt64? {
     let wakeAt = heap.wakeAt
-    // No timer has a date any more. An expiry at the old date (A1) would give its place to a later timer.
+    // No timer has a date any more. If the old date's expiry still came, a timer that is set meanwhile would get the
+    // place of that expiry among the ready ports (A1).
     if wakeAt == Time.forever {
       if let status = port?.disarm(), status < 0 { portHasFailed(status, in: set) }
       return wakeAt

@@ -22,7 +22,7 @@ struct CollectedTimers: ~Copyable {
 
   var count: Int { made == nil ? 0 : row.count }
 
-  /// Call it only for an entry that refers to its timer: see `letGo`.
+  /// Call it only for an entry that still refers to its timer (see `letGo`).
   func timer(at index: Int) -> Unmanaged<RunLoop.Timer> { row[index].timer.unsafelyUnwrapped }
 
   func isLast(_ index: Int) -> Bool { index == count - 1 }
@@ -58,7 +58,7 @@ struct CollectedTimers: ~Copyable {
     return timers
   }
 
-  /// Puts the timers whose turn has not come back into their heaps, so that a nested run can fire them (rule 33). A
+  /// Puts back into their heaps the timers whose turn has not come, so that a nested run can fire them (rule 33). A
   /// timer that was given another date meanwhile is in its heap already.
   func putBack() {
     for index in 0..<count where row[index].token != 0 {
@@ -128,7 +128,8 @@ private struct DueTimers {
 private func collectTimer(_ receiver: UnsafeMutableRawPointer, _ timer: UnsafeMutableRawPointer, _ token: UInt64) {
   // `append` passes the receiver, which lies on its stack.
   let receiver = receiver.assumingMemoryBound(to: DueTimers.self).pointee
-  // The heap's contexts are timers, which it retains. They leave the heap under the lock only, and the caller has that.
+  // The heap's contexts are timers, which it retains. They leave the heap under the loop's lock only, which the caller
+  // holds.
   let timer = Unmanaged<RunLoop.Timer>.fromOpaque(timer).retain()
   receiver.row.pointee.append(CollectedTimers.Entry(timer: timer, mode: receiver.mode, token: token))
 }

@@ -57,13 +57,13 @@ extension RunLoop.Timer {
       clear(links, on: loop)
       return date
     }
-    // Before the last collected timer is called, the timerfds are set: the next timer may expire during the callout.
+    // Arms the timerfds before the last collected timer's callout, because the next timer may expire during it.
     if fired != nil, loop.state.collectedTimers.isLast(index) { collected.mode.armTimers(on: loop) }
     return fired
   }
 
-  /// Whether the timer is still due. If its clock was set back since it was collected, it is not, and this function
-  /// arms it again. If it was given a later date, it is armed for that already. Under the leaf lock.
+  /// Whether the timer is still due. It is not if its clock was set back since the loop collected it; this function
+  /// then arms it again. A timer that was given a later date is armed for that date already. Under the leaf lock.
   private func isStillDue(_ collected: CollectedTimers.Entry, on loop: RunLoop) -> Bool {
     let now = Kernel.now(clock)
     if schedule.date(on: clock) <= now {
@@ -92,7 +92,7 @@ extension RunLoop.Timer {
   func endRepeated(fired: UInt64, on loop: RunLoop) {
     guard isValid else { return firing.store(false, ordering: .relaxed) }
     let isHere = loop.lock.withLock { endFiring(fired: fired, on: loop) }
-    // If the callout has moved the timer to another loop, that loop has not armed it, because it was firing.
+    // If the callout has moved the timer to another loop, that loop has not armed it, because the timer was firing.
     if !isHere, let other = owner, other !== loop { rearm(on: other) }
   }
 
@@ -112,7 +112,7 @@ extension RunLoop.Timer {
       return true
     }
     if !hasLeft { leaveLoops() }
-    RunLoop.endClosure(of: self, nil)  // on the loop's own thread
+    RunLoop.endClosure(of: self, nil)  // on the loop's own thread, which may release the closure
     return true
   }
 

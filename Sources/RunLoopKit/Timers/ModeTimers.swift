@@ -108,14 +108,14 @@ struct ModeTimers: ~Copyable {
     return end != Time.forever && (end == 0 || end <= Kernel.now())
   }
 
-  /// From here to the next `arm` each pass reads the heaps. Called for changes that no `arm` follows under the same
-  /// lock.
+  /// Makes each pass read the heaps, until the next `arm`. Called for a change after which the caller unlocks without
+  /// an `arm`.
   func endRest() { restUntil.store(0, ordering: .releasing) }
 
   // MARK: Dates
 
-  /// Puts a member's date into its heap. The caller then arms the timerfd under the same lock (`arm`), or calls
-  /// `endRest` and arms it later. Under the timer's leaf lock too.
+  /// Puts a member's date into its heap. Before it unlocks, the caller arms the timerfd (`arm`), or calls `endRest` and
+  /// arms it later. Under the timer's leaf lock too.
   @inline(__always)
   mutating func set(_ timer: RunLoop.Timer, token: UInt64) {
     let schedule = timer.schedule
@@ -151,9 +151,9 @@ struct ModeTimers: ~Copyable {
     return nil
   }
 
-  /// Arms the timerfds for their clocks' first timers, and makes those that are missing. The caller does this at once,
-  /// even during a callout: an expiry has its place among the ready ports by the moment at which it comes (rule 10).
-  /// Returns false if a timerfd cannot be armed: then the waits carry its date.
+  /// Arms the timerfds for their clocks' first timers, and makes those that are missing. Call it directly after a
+  /// change, even during a callout: the moment of an expiry decides its place among the ready ports (rule 10). Returns
+  /// false if a timerfd cannot be armed: then the waits carry its date.
   /// - Parameters:
   ///   - date: What `unarmedDate` has returned.
   ///   - sparesPast: As in `ClockTimers.arm`.
@@ -221,16 +221,16 @@ struct ModeTimers: ~Copyable {
 
   // MARK: Expiries
 
-  /// Whether a timer is due. With `soft`, after an expiry, a timer is due when its date has come. Without it, a timer
-  /// is due when its tolerance is over, too.
+  /// Whether a timer is due. With `soft`, which a caller passes after an expiry, a timer is due once its date has come.
+  /// Otherwise it is due only once its tolerance has passed as well.
   @inline(__always)
   mutating func isDue(soft: Bool) -> Bool {
     guard let first = row.first else { return false }
     return first.isDue(soft: soft) || (row.others != nil && hasOther { $0.isDue(soft: soft) })
   }
 
-  /// Returns true if timers are due on any clock. The caller is about to fire them, and the timerfds are not armed for
-  /// these dates again.
+  /// Returns true if timers are due on any clock. The caller is about to fire them, so this keeps the timerfds from
+  /// being armed for these dates again.
   @inline(__always)
   mutating func takeExpiry(soft: Bool) -> Bool {
     endRest()
@@ -260,15 +260,16 @@ struct ModeTimers: ~Copyable {
   }
 
   /// Takes the timers that are due at `now` out of the heaps, in the order of the moments at which they became due.
-  /// Equal moments go by clock, and on one clock in the order of its heap. `mode`: the mode whose timers these are.
+  /// Equal moments go by clock, and on one clock in the order of its heap. `mode` is the mode whose timers these are.
   mutating func collect(of mode: ModePointer, now: UInt64, into collected: inout CollectedTimers) {
     forgetExpiries()
     guard let first = row.first else { return }
     let base = collected.count
     collected.append(dueIn: first.heap, of: mode, now: first.clock == .suspending ? now : Kernel.now(first.clock))
     if row.others != nil { collectOthers(of: mode, behind: base, into: &collected) }
-    // A nested run fires what is left of these timers, behind the ports that are ready by now: so the timerfd is armed
-    // to expire at once. Without ports, or if the timerfd cannot be armed, the nested run reads the clock.
+    // A nested run fires those of these timers that are left, behind the ports that are ready by now. To get that
+    // place, the timerfd is armed to expire at once. Without ports, or if the timerfd cannot be armed, the nested run
+    // reads the clock.
     if collected.count - base > 1, mode.counts.hasWatched {
       _ = first.want(first.clock == .suspending ? now : Kernel.now(first.clock))
     }
@@ -292,7 +293,8 @@ struct ModeTimers: ~Copyable {
     let now = kernel.now()
     if row.others == nil, first.clock == .suspending {
       let date = min(first.heap.first, collected.firstDate(of: mode))
-      // A timer reports another date than the one that counts only if its date was in the past when it was set (A14).
+      // The date that a timer reports differs from the date at which it fires only if it was in the past when it was
+      // set (A14).
       if date > now { return date }
     }
     return row.flatMap { clock in

@@ -7,8 +7,8 @@ extension RunLoop.Timer {
   /// that repeats with an interval of 584 years or more is rearmable as well.
   /// - Parameters:
   ///   - fireDate: The first date; `.distantFuture` creates the timer disarmed.
-  ///   - tolerance: How late the loop may fire it to save a wake. Zero or less means not at all, nil its loop's
-  ///     default.
+  ///   - tolerance: How late the loop may fire the timer to save a wake. Zero or less means not at all; nil means its
+  ///     loop's default.
   ///   - order: Ignored: timers fire in the order of their dates.
   ///   - body: Called each time the timer fires: on the loop's thread, with no lock held.
   /// - Complexity: Arming is O(log timers), without an allocation, and without a system call unless the timer is, or
@@ -27,8 +27,8 @@ extension RunLoop.Timer {
   ///
   /// - Parameters:
   ///   - clock: The clock of the timer's dates.
-  ///   - tolerance: How late the loop may fire it to save a wake. Zero or less means not at all, nil its loop's
-  ///     default.
+  ///   - tolerance: How late the loop may fire the timer to save a wake. Zero or less means not at all; nil means its
+  ///     loop's default.
   ///   - order: Ignored: timers fire in the order of their dates.
   ///   - body: Called each time the timer fires: on the loop's thread, with no lock held.
   public convenience init(
@@ -51,8 +51,8 @@ extension RunLoop.Timer {
   /// comes [RLK-REARM-4].
   /// - Parameter delay: With zero or less, the timer fires in the next pass.
   /// - Thread: Any; a sleeping loop is on time for an earlier date too.
-  /// - Complexity: O(log timers), a reading of the clock, and one system call if it is, or was, the first date of a
-  ///   mode; no write to the loop.
+  /// - Complexity: O(log timers), a reading of the clock, and one system call if the timer is, or was, the first of a
+  ///   mode; no write to the loop's eventfd.
   public func rearm(after delay: Duration) {
     guard isValid else { return }
     change(.delay(delay.nanosecondsRoundedUp))
@@ -70,7 +70,7 @@ extension RunLoop.Timer {
     rearm(after: delay, jitter: jitter, using: &generator)
   }
 
-  /// As `rearm(after:jitter:)`, with your own source of random numbers: for tests.
+  /// As `rearm(after:jitter:)`, with your own source of random numbers, as tests need it.
   public func rearm(after delay: Duration, jitter: Duration, using generator: inout some RandomNumberGenerator) {
     let part = UInt64.random(in: 0...jitter.nanosecondsRoundedUp, using: &generator)
     guard isValid else { return }

@@ -32,7 +32,8 @@ extension RunLoop {
     }
 
     /// Creates a timer on the clock of its first date. On the continuous and the wall clock a date that passes while
-    /// the machine is suspended is served when it resumes; a timer on the wall clock follows that clock when it is set.
+    /// the machine is suspended is served when the machine resumes. A timer on the wall clock follows that clock when
+    /// the clock is set.
     ///
     /// An expiry on any clock fires the timers that are due on all clocks, the most overdue first [RLK-CLOCK-3].
     /// - Parameters:
@@ -41,7 +42,7 @@ extension RunLoop {
     ///   - interval: Measured on the same clock. With zero or less, the timer fires once and is invalid after its
     ///     callout [RLK-CLOSURE-3]. With 584 years or more, it is rearmable.
     ///   - tolerance: How late the loop may fire the timer to save a wake; see `tolerance`. Zero or less means not at
-    ///     all, nil the `defaultTimerTolerance` of its loop [RLK-TIMER-14].
+    ///     all; nil means the `defaultTimerTolerance` of its loop [RLK-TIMER-14].
     ///   - order: Ignored: timers fire in the order of their dates.
     ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid (`invalidate()`).
     /// - Note: A mode's first timer on another clock than the suspending one takes one more descriptor [RLK-CLOCK-2].
@@ -127,13 +128,14 @@ extension RunLoop {
       set { setDate(newValue) }
     }
 
-    /// `fireDate` on the continuous clock: exact for a timer on that clock, else as the clocks stand now.
+    /// `fireDate` on the continuous clock: exact for a timer on that clock, otherwise converted as the clocks stand
+    /// now.
     public var continuousFireDate: ContinuousInstant? {
       get { date() }
       set { setDate(newValue) }
     }
 
-    /// `fireDate` on the wall clock: exact for a timer on that clock, else as the clocks stand now.
+    /// `fireDate` on the wall clock: exact for a timer on that clock, otherwise converted as the clocks stand now.
     public var wallFireDate: WallInstant? {
       get { date() }
       set { setDate(newValue) }
@@ -230,8 +232,8 @@ extension RunLoop {
       schedule.setDate(date, now: hasNextDate ? Time.add(now, 1) : now)
     }
 
-    /// Called after the callout for the date `fired`. Moves to the date that was set during the callout, or else on by
-    /// the interval. Under the leaf lock.
+    /// Called after the callout for the date `fired`. Keeps the date that was set during the callout; if there is none,
+    /// moves on by the interval. Under the leaf lock.
     func advance(fired: UInt64, now: UInt64) {
       if hasNextDate {
         hasNextDate = false

@@ -1,9 +1,9 @@
-// Arms a timer in each mode of a loop that has it.
+// Arms a timer in each of the loop's modes that have the timer.
 
 extension RunLoop {
   /// Carries out a change, and has a sleeping loop make a pass for it if rule 18 says so. Returns false if the timer is
   /// not in this loop any more. - Thread: Any.
-  /// - Parameter isOwn: The loop is the calling thread's own.
+  /// - Parameter isOwn: True if the loop is the calling thread's own.
   func reschedule(_ timer: Timer, _ change: Timer.Change, isOwn: Bool) -> Bool {
     let now = kernel.now(timer.clock)
     let isHere = lock.withLock { timer.reschedule(change, now: now, on: self) }

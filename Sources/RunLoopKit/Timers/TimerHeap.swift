@@ -81,7 +81,8 @@ struct TimerHeap {
   }
 }
 
-/// Gets the receiver, a timer's context and its token. A C function, since a call by a closure would retain it.
+/// Gets the receiver, a timer's context and its token. A C function, because calling a closure would retain the
+/// closure.
 typealias DueTimerFunction = @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer, UInt64) -> Void
 
 private struct DueTimerCall {

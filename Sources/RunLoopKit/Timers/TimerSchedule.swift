@@ -21,8 +21,8 @@ package struct TimerSchedule {
   /// the timer fires.
   package func date(on clock: RunLoop.TimerClock) -> UInt64 { clock == .wall ? min(reported, date) : date }
 
-  /// Called when the timer fires. If its clock was set back since the date was set, `date` still lies ahead: it becomes
-  /// now.
+  /// Called when the timer fires. If the timer's clock was set back since the date was set, `date` still lies ahead,
+  /// and becomes now.
   package mutating func settle(now: UInt64) { date = min(date, now) }
 
   /// Whether the date had passed when it was set, by the clock of the thread that set it.

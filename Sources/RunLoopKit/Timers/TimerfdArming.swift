@@ -23,7 +23,7 @@ extension ModePointer {
     guard hasPlace || loop.runs(in: self), let set = ports.set else { return }
     let sparesPast = !hasPlace && !isHosted && !isAhead && loop.isCurrent
     let isArmed = timers.arm(for: date, in: set, sparesPast: sparesPast, on: loop)
-    if !isArmed, !loop.isCurrent { loop.interrupt() }  // its sleep may last beyond a new date
+    if !isArmed, !loop.isCurrent { loop.interrupt() }  // the loop may sleep beyond the new date
   }
 
   /// Called when the mode is about to get its first descriptor. Arms the timerfds, also for a date that has come, so
@@ -39,7 +39,7 @@ extension ModePointer {
   @inline(never)
   func verifyTimers() { if let set = ports.set { timers.verifyPorts(in: set) } }
 
-  /// Arms the timerfds before a wait that may begin.
+  /// Arms the timerfds before a possible wait.
   @inline(__always)
   func ensureTimersAreArmed(on loop: RunLoop) { if !timers.isAtRest { armTimers(on: loop) } }
 }
