@@ -1,10 +1,10 @@
 extension RunLoop {
-  /// Waits until every block that any thread queued earlier for the same modes has run, and makes what they did visible
-  /// to the caller [RLK-BARRIER-1].
+  /// Waits until every block that any thread queued earlier for the same modes has run, and makes visible to the caller
+  /// what those blocks wrote [RLK-BARRIER-1].
   ///
   /// The call queues a block of its own and waits for it, as `performAndWait` does. If an earlier block runs the loop,
-  /// this block may run in that nested run; the earlier block is then still on the stack. The call does not wait for
-  /// what blocks start with timers, sources or messages.
+  /// the call's own block may run in that nested run, while the earlier block is still on the stack. The call does not
+  /// wait for what blocks start with timers, sources or messages.
   /// - Parameters:
   ///   - modes: The call does not wait for blocks of other modes [RLK-BARRIER-3]. Without any, it waits for those of
   ///     the default mode.

@@ -1,8 +1,8 @@
 /// The blocks that a run's drain has taken and not run yet. They are in the loop's state, not on the stack: if a block
 /// ends its thread or leaves the run by an exception, the loop can still release the remaining blocks or put them back.
 struct BlockDrain: ~Copyable {
-  /// The blocks of other modes, and those that waited when the drain began. A retained reference, since the compiler
-  /// (6.3) would destroy an optional class reference by its metadata, in 120 instructions.
+  /// The blocks of other modes, and those that waited when the drain began. `Unmanaged`, because the compiler (6.3)
+  /// destroys an optional class reference by its metadata, which takes 120 instructions.
   var waiting: Unmanaged<WaitingBlocks>?
   /// The blocks that have not had their turn. Empty between drains. A drain swaps this memory with the queue's, so that
   /// a steady loop allocates nothing.

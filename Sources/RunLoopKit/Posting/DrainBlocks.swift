@@ -57,7 +57,8 @@ extension RunLoop {
     if owner.hasHostedWait { endHostedWaitsOfCallout() }
   }
 
-  /// Runs the blocks for this mode that drains of other modes have kept. They were queued before the others.
+  /// Runs the blocks for this mode that drains of other modes have kept. They were queued before all blocks that no
+  /// drain has seen.
   @inline(never)
   private func performWaitingBlocks(in mode: ModePointer, _ at: UInt) {
     var number: UInt64 = 0

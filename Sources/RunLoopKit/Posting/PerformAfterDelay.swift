@@ -95,7 +95,7 @@ extension RunLoop {
   /// - Returns: How many blocks will not run because of this call. If the loop's own thread calls it, none of these
   ///   blocks runs afterwards. If another thread calls it, a block that has begun is not counted, and runs to its end
   ///   [RLK-DELAY-3, RLK-DELAY-6].
-  /// - Thread: Any. The blocks are released here, with no lock held.
+  /// - Thread: Any. This call releases the blocks, with no lock held.
   /// - Blocks: No.
   /// - Complexity: O(performs of the target).
   /// - SeeAlso: `cancelPreviousPerformRequestsWithTarget:selector:object:`.

@@ -55,7 +55,7 @@ extension RunLoop {
       defer { call.forgetBlock() }
       try queue(call, modes)
       try finish(call, deadline)
-      // `finish` throws unless the block has run to its end. The ticket makes what the block wrote visible.
+      // `finish` throws unless the block has run to its end. The ticket makes visible what the block wrote.
       return result.unsafelyUnwrapped
     }
     return try answer.get()

@@ -17,7 +17,7 @@ struct CalloutRecord: ~Copyable {
   /// Not 0 if the end of a callout has something to do. Counts the threads that wait, the final calls, the items that
   /// left the loop in their callout, and the hosted waits that were begun in a callout.
   let attention = Atomic<Int>(CalloutRecord.attentionAtFirst)
-  /// Changes when a callout has ended for which a thread may wait.
+  /// Changes at the end of a callout for which a thread may wait.
   let turn = FutexWord()
 
   /// Guarded by the loop's lock, in its `LoopState`.

@@ -33,8 +33,8 @@ extension RunLoop.Item {
   /// Invalidates the item, and returns when no thread runs its callout. The callout will not run again [RLK-REMOVE-1,
   /// RLK-REMOVE-6].
   ///
-  /// Keep what the callout uses until the return. The closure is released as by `invalidate(finally:)`. Two callouts
-  /// that remove each other's items in this way wait for each other for ever: pass a timeout, or use
+  /// Keep what the callout uses until the call returns. The closure is released as by `invalidate(finally:)`. Two
+  /// callouts that remove each other's items in this way wait for each other for ever: pass a timeout, or use
   /// `invalidate(finally:)` [RLK-REMOVE-8].
   /// - Parameter timeout: How long to wait. With zero or less, the call does not wait; with nil, it waits until the
   ///   callout ends.

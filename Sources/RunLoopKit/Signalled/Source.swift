@@ -5,7 +5,7 @@ extension RunLoop {
   /// performs it.
   ///
   /// Signalling does not wake the loop: call `signal()`, then `wakeUp()`. A source may be in several loops; only one of
-  /// them performs a signal [RLK-END-8]. Source: `CFRunLoopSourceRef` with a version 0 context.
+  /// them performs a signal [RLK-END-8]. The counterpart of `CFRunLoopSourceRef` with a version 0 context.
   public final class Source: Item, @unchecked Sendable {
     /// What the loop calls when the source enters or leaves a mode, what makes two sources equal, and what the source
     /// is for.

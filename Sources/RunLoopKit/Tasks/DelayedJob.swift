@@ -80,7 +80,7 @@ extension RunLoop.Executor {
   }
 
   /// Has a task sleep on the clock and then enqueue the job. That task prefers this executor, so that its own jobs run
-  /// in the same order each time.
+  /// on the executor's thread, in a reproducible order.
   private func handOn<C: Clock>(
     _ job: UnownedJob, until instant: C.Instant, _ tolerance: C.Duration?, _ clock: C
   ) {

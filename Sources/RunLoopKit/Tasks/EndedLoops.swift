@@ -35,7 +35,8 @@ final class EndedLoops: ProcessWideObject {
   /// - Thread: Any. No lock is held.
   static func serve() { shared.existing?.serveIfWanted() }
 
-  /// Adds a timer to the thread's loop. False if the thread cannot be started or the timer cannot be added.
+  /// Adds a timer to the loop of the thread for these jobs. Returns false if the thread cannot be started or the timer
+  /// cannot be added.
   static func add(_ timer: RunLoop.Timer) -> Bool { shared.current(EndedLoops.init).add(timer) }
 
   static var isCurrentThread: Bool { shared.existing?.isCurrentThread ?? false }

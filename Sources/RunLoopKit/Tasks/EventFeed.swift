@@ -159,9 +159,9 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     task?.settle(.success(element))
   }
 
-  /// Passes an element to all tasks that wait. The items leave the mode under the same lock, so that a task that comes
-  /// later adds them again. This is necessary because the loop reports an end, such as a hang-up, only once to an item
-  /// that stays in the mode.
+  /// Passes an element to all tasks that wait. The items leave the mode while `membership` is held, so that a task that
+  /// comes later adds them again. This is necessary because the loop reports an end, such as a hang-up, only once to an
+  /// item that stays in the mode.
   fileprivate func deliverToAll(_ element: Element) {
     let tasks = membership.withLock {
       defer { if kept == nil { leave() } }

@@ -59,9 +59,9 @@ extension RunLoop {
 
       /// Suspends the task until the next element.
       ///
-      /// - Returns: Nil if no more can come.
-      /// - Throws: `CancellationError`; `.loopEnded`; `.invalidItem` if other code has invalidated the item; else as
-      ///   `add(_:to:)`.
+      /// - Returns: The next element; nil if no more can come.
+      /// - Throws: `CancellationError`; `.loopEnded`; `.invalidItem` if other code has invalidated the item; otherwise
+      ///   the errors of `add(_:to:)`.
       /// - Thread: Any. - Blocks: No. - Complexity: Adding the item to its mode and removing it.
       public mutating func next() async throws -> Element? { try await subscription.feed.next() }
 

@@ -70,8 +70,8 @@ extension RunLoop {
       self.loop = loop
     }
 
-    /// In a child of fork(2), the executor of every inherited loop, so that jobs run there, too. It exists for ever,
-    /// because an actor retains only its loop.
+    /// In a child of fork(2), the executor of every inherited loop, so that jobs run in the child, too. It exists for
+    /// ever, because an actor retains only its loop.
     static let ofInheritedLoops = Executor([], of: nil)
 
     var servesCommonModes: Bool { modes.count == 1 && modes[0] == .common }

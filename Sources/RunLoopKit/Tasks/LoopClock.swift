@@ -26,7 +26,7 @@ extension RunLoop {
     ///     `defaultTimerTolerance`.
     /// - Throws: `CancellationError` as soon as the task is cancelled, without waiting for the loop [RLK-SLEEP-2].
     ///   `.loopEnded` if the loop has ended, or ends meanwhile [RLK-SLEEP-3]; `.invalidItem` if other code invalidates
-    ///   or removes the timer; `.forked`; `.system` as `add(_:to:)`.
+    ///   or removes the timer; `.forked`; `.system` as thrown by `add(_:to:)`.
     /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
     nonisolated(nonsending) public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
       try await sleeps.sleep(until: deadline, tolerance)

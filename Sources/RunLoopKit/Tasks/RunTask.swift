@@ -10,13 +10,13 @@ extension RunLoop {
   /// ```
   ///
   /// The function runs in a new task. Without an isolation the task prefers the loop's executor, so it runs on the
-  /// loop's thread, except for what it awaits elsewhere [RLK-TASK-1]. In a `@MainActor` context it runs on the main
-  /// actor, which the main loop serves. The loop serves items, blocks and the main dispatch queue meanwhile, and the
-  /// run goes on even in an empty mode.
+  /// loop's thread, except for code of other actors that it awaits [RLK-TASK-1]. In a `@MainActor` context it runs on
+  /// the main actor, which the main loop serves. The loop serves items, blocks and the main dispatch queue meanwhile,
+  /// and the run goes on even in an empty mode.
   ///
   /// If the function awaits what this run does not serve, such as the main actor in a mode that is not common, it waits
-  /// for ever. When functions of the main dispatch queue or jobs of the loop's executors have waited for a second, the
-  /// run reports them (`diagnostics`), once [RLK-TASK-5].
+  /// for ever. When functions of the main dispatch queue, or jobs of the loop's executors, have waited for a second
+  /// because the run does not serve them, the run reports them once (`diagnostics`) [RLK-TASK-5].
   ///
   /// A `stop()` cancels the task, and the call still waits until the function has returned: the function decides how it
   /// ends [RLK-TASK-2]. To wait for a condition instead, call `run(until:in:timeout:)`.

@@ -65,16 +65,16 @@ extension RunLoop {
     /// does not end the set-up or the wait.
     nonisolated(nonsending) public func start() async throws { try await resident.startInTask() }
 
-    /// The thread's loop; nil before `start` has returned, and if it has failed. It is still returned after the thread
+    /// The thread's loop; nil before `start` has returned, and if it has failed. It stays available after the thread
     /// has ended.
     public var loop: RunLoop? { resident.currentLoop }
 
     /// True from the return of `start` until the thread's loop has ended.
     public var isRunning: Bool { resident.isRunning }
 
-    /// As `performAsSource(in:block:onDrop:)` of its loop, in one mode [RLK-PERFORM-3]. An accepted block for the
-    /// default mode runs before a later stop after due work [RLK-RESIDENT-16]. The thread releases blocks that still
-    /// wait at `stop(.now)`, and at any stop those that wait for other modes.
+    /// As `performAsSource(in:block:onDrop:)` of the thread's loop, in one mode [RLK-PERFORM-3]. An accepted block for
+    /// the default mode runs before a later stop after due work [RLK-RESIDENT-16]. The thread releases blocks that
+    /// still wait at `stop(.now)`, and at any stop those that wait for other modes.
     ///
     /// - Throws: A `RunLoopError`: `.notStarted`; `.loopEnded` once `stop` was called [RLK-RESIDENT-1]. `.forked`.
     public func perform(
@@ -104,8 +104,8 @@ extension RunLoop {
     ///
     /// - Parameter timeout: How long the call waits. Zero or less means not at all; nil means until the task is
     ///   cancelled.
-    /// - Throws: `CancellationError` if the task is cancelled, which does not stop the thread; else as the synchronous
-    ///   form.
+    /// - Throws: `CancellationError` if the task is cancelled, which does not stop the thread; otherwise the errors of
+    ///   the synchronous form.
     nonisolated(nonsending) public func join(timeout: Duration? = nil) async throws {
       try await resident.joinInTask(timeout)
     }

@@ -128,7 +128,7 @@ struct ClockTimers {
       guard (try? makePort(in: set, kernel)) != nil, let port else { return nil }
       let status = port.want(wakeAt)
       if status >= 0 { return wakeAt }
-      portHasFailed(status, in: set)  // the second turn makes another timerfd
+      portHasFailed(status, in: set)  // the second iteration makes another timerfd
     }
     return nil
   }

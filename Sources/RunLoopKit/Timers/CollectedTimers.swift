@@ -85,8 +85,8 @@ struct CollectedTimers: ~Copyable {
   }
 
   /// Sorts the entries behind `base` by the moments at which they became due, all converted to the suspending clock.
-  /// Each clock is read once, one after the other: dates on two clocks that are closer together than these readings
-  /// have no order.
+  /// The clocks are read one after the other, so dates on two clocks that are closer together than these readings have
+  /// no defined order.
   mutating func sortByMoment(from base: Int) {
     let nows = RunLoop.TimerClock.allCases.map { Kernel.now($0) }
     // On the suspending clock; negative for a moment before the machine was started.

@@ -1,6 +1,6 @@
 extension RunLoop {
   /// The tolerance that a timer without one gets when it is added. It is zero at first; a negative value counts as
-  /// zero. Give a timer that must be exact a tolerance of zero. Timers that are members already keep theirs. A
+  /// zero. A timer that must be exact needs its own tolerance of zero. Timers that are members already keep theirs. A
   /// repeating timer gets at most half its interval.
   ///
   /// Delayed performs, sleeps of tasks and delayed jobs whose tolerance is nil count as timers without one. The default

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The timers of one mode, on all clocks. An expiry on one clock fires what is due on any of them. Guarded by the
-/// loop's lock.
+/// The timers of one mode, on all clocks. An expiry on one clock fires the timers that are due on any clock. Guarded by
+/// the loop's lock.
 ///
 /// Some functions are mutating though they only read: otherwise the compiler (6.3) copies the whole value to read it.
 struct ModeTimers: ~Copyable {
@@ -137,8 +137,9 @@ struct ModeTimers: ~Copyable {
     heap(of: timer.clock)?.isArmed(token: token) != false
   }
 
-  /// Returns nil, and sets how long passes rest, if nothing has to be armed: there is no timer, or only one clock, and
-  /// its `armedDate` is not nil. Otherwise returns the date of the row's first clock, which `arm` takes.
+  /// Returns nil, and sets how long passes rest, if nothing has to be armed, because there is no timer, or because
+  /// there is only one clock and its `armedDate` is not nil. Otherwise returns the date of the row's first clock, which
+  /// `arm` takes.
   @inline(__always)
   mutating func unarmedDate() -> UInt64? {
     guard let first = row.first else {

@@ -7,7 +7,7 @@ extension RunLoop {
   /// then it fires once at the next opportunity, skips the dates that it has missed, and keeps its phase [RLK-TIMER-1].
   /// A timer belongs to one loop at a time. Timers of equal dates fire in the order in which the dates were set
   /// [RLK-TIMER-3]. The timers that are due when the loop wakes fire after the observers of after-waiting; if such an
-  /// observer runs the mode, that run fires none of them (as in CFRunLoop). Source: `CFRunLoopTimerRef`.
+  /// observer runs the mode, that run fires none of them (as in CFRunLoop). The counterpart of `CFRunLoopTimerRef`.
   public final class Timer: Item, @unchecked Sendable {
     /// The clock of the timer's dates. Never changes.
     public let clock: TimerClock
@@ -39,7 +39,7 @@ extension RunLoop {
     /// - Parameters:
     ///   - fireDate: The first date: an `Instant`, a `ContinuousInstant` or a `WallInstant`. A date in the past means
     ///     now, and is reported as given until the timer has fired [RLK-TIMER-4].
-    ///   - interval: Measured on the same clock. With zero or less, the timer fires once and is invalid after its
+    ///   - interval: Measured on the timer's clock. With zero or less, the timer fires once and is invalid after its
     ///     callout [RLK-CLOSURE-3]. With 584 years or more, it is rearmable.
     ///   - tolerance: How late the loop may fire the timer to save a wake; see `tolerance`. Zero or less means not at
     ///     all; nil means the `defaultTimerTolerance` of its loop [RLK-TIMER-14].
@@ -72,7 +72,7 @@ extension RunLoop {
     /// - Parameters:
     ///   - delay: Counted from the call of the initialiser, not from `add(_:to:)` [RLK-TIMER-8]. With zero or less, the
     ///     timer is due at once. With 584 years or more, it never fires.
-    ///   - interval: Measured on the same clock. With zero or less, the timer fires once.
+    ///   - interval: Measured on the timer's clock. With zero or less, the timer fires once.
     ///   - tolerance: As for a timer that is given a date.
     ///   - clock: The clock of the timer's dates.
     ///   - body: Called on the loop's thread, with no lock held; retained until the timer is invalid.
@@ -226,7 +226,8 @@ extension RunLoop {
       }
     }
 
-    /// During the callout "now" is one nanosecond later, so that a new date never lies before the date that fires.
+    /// During the callout "now" counts as one nanosecond later, so that a date in the past comes after the date that
+    /// fires.
     private func setDate(_ date: UInt64, now: UInt64) {
       hasNextDate = isFiring
       schedule.setDate(date, now: hasNextDate ? Time.add(now, 1) : now)
