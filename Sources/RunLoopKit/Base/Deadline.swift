@@ -10,7 +10,7 @@ package struct Deadline {
     nanoseconds = timeout.map { Time.add(Self.now(), $0.nanosecondsRoundedUp) } ?? Time.forever
   }
 
-  /// This deadline, or a millisecond from now if that is earlier: for polling.
+  /// The earlier of this deadline and a millisecond from now, for a caller that polls.
   var orSoon: Deadline {
     Deadline(nanoseconds: min(nanoseconds, Time.add(Self.now(), 1_000_000)))
   }
@@ -19,8 +19,8 @@ package struct Deadline {
 
   var hasPassed: Bool { nanoseconds != Time.forever && nanoseconds <= Self.now() }
 
-  /// Reads the test's clock if the thread takes turns. Otherwise reads the system's clock, even if a test sets the
-  /// clock of the thread's loop.
+  /// Reads the test's clock if the thread's kernel has `turns`. Otherwise reads the system's clock, even if a test has
+  /// replaced the clock of the thread's loop.
   private static func now() -> UInt64 {
     Kernel.current?.turns == nil ? rlc_now(RLC_CLOCK_MONOTONIC) : Kernel.now()
   }

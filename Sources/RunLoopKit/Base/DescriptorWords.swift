@@ -7,7 +7,7 @@ enum DescriptorWords {
     return fstat(descriptor, &info) == 0 && [S_IFREG, S_IFBLK, S_IFCHR].contains(info.st_mode & S_IFMT)
   }
 
-  /// As in `descriptor 7 (/etc/hostname) is a regular file`.
+  /// Returns a text such as `descriptor 7 (/etc/hostname) is a regular file`.
   static func kind(of descriptor: Int32) -> String {
     var info = stat()
     guard fstat(descriptor, &info) == 0 else { return "descriptor \(descriptor) is a file" }
@@ -25,18 +25,18 @@ enum DescriptorWords {
     return "descriptor \(descriptor)\(path(of: descriptor)) is \(kind)"
   }
 
-  /// For a negative number.
+  /// The text about a negative number.
   static func isNone(_ descriptor: Int32) -> String {
     "\(descriptor) is no descriptor; the call that returned it has failed"
   }
 
-  /// For a number that a call has refused.
+  /// The text about a number that a system call has refused with `error`.
   static func state(_ descriptor: Int32, _ error: Int32) -> String {
     guard error == EBADF else { return "descriptor \(descriptor)" }
     return "descriptor \(descriptor) is not open; it must stay open until its source has left its modes"
   }
 
-  /// For a member whose registration cannot be changed.
+  /// The text about a member's descriptor if epoll has refused to change its registration with `error`.
   static func changed(_ descriptor: Int32, _ error: Int32) -> String {
     guard error == EBADF else { return "descriptor \(descriptor)" }
     return "descriptor \(descriptor) was closed, or is another file's by now; it must stay open until its source has "

@@ -9,7 +9,7 @@ package struct FutexWord: ~Copyable, Sendable {
 
   package borrowing func load() -> UInt32 { word.load(ordering: .acquiring) }
 
-  /// Stores without waking: for changes that no thread waits for.
+  /// Stores the number and wakes no thread. Only for changes that no thread waits for.
   package borrowing func store(_ value: UInt32) { word.store(value, ordering: .sequentiallyConsistent) }
 
   /// Stores `value` and returns true if the number is `expected`. Wakes no thread: a sleeping thread sees the value
@@ -33,7 +33,7 @@ package struct FutexWord: ~Copyable, Sendable {
 
   /// Sleeps while the number is `seen`. Returns false if it is still `seen` at the deadline.
   ///
-  /// - Parameter purpose: What the thread waits for, in words, for `TurnTaking`.
+  /// - Parameter purpose: What the thread waits for, in words. Passed to `TurnTaking`.
   package borrowing func wait(while seen: UInt32, _ deadline: Deadline, for purpose: @autoclosure () -> String) -> Bool
   {
     while load() == seen {
@@ -43,7 +43,7 @@ package struct FutexWord: ~Copyable, Sendable {
           return rlc_futex_wait_until(address, seen, deadline.nanoseconds)
         }
         ParkedWaits.wait(on: UInt(bitPattern: address), by: turns, until: deadline.nanoseconds, for: purpose()) {
-          // `ParkedWaits` lists this wait by now. All accesses are sequentially consistent: either this load sees a
+          // `ParkedWaits` has listed this wait. All accesses are sequentially consistent, so either this load sees a
           // change, or the thread that makes the change finds the wait.
           word.load(ordering: .sequentiallyConsistent) == seen
         }

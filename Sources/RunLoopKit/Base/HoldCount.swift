@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// A reference count. A reference is a hold: the owner has one until `giveUp`, and other threads have one during a
-/// call. The thread that ends the last hold releases the object. A count of 0 never grows again.
+/// A reference count. Its references are called holds. The owner has one until `giveUp`, and other threads have one
+/// during a call. The thread that ends the last hold releases the object. A count of 0 never grows again.
 package struct HoldCount: ~Copyable, Sendable {
   private let holds = Atomic<Int>(1)
   private let isGivenUp = Atomic<Bool>(false)
@@ -20,7 +20,7 @@ package struct HoldCount: ~Copyable, Sendable {
     return false
   }
 
-  /// The holds at this moment, the owner's included.
+  /// The number of holds at this moment, the owner's included.
   var count: Int { holds.load(ordering: .acquiring) }
 
   /// Ends a hold for which `hold` has returned true. Returns true if it was the last one. - Thread: Any.

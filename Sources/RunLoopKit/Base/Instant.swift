@@ -1,15 +1,15 @@
 extension RunLoop {
-  /// A moment on one of the clocks that timers run on. Saturates at both ends [RLK-TIME-1].
+  /// A moment on one of the clocks that timers run on. Arithmetic saturates at both ends [RLK-TIME-1].
   ///
-  /// Its type says which clock that is: `Instant`, `ContinuousInstant` or `WallInstant`.
+  /// The type says which clock it is: `Instant`, `ContinuousInstant` or `WallInstant`.
   /// - Thread: Any. - Complexity: O(1). - Source: clock_gettime(2).
   public protocol ClockInstant: InstantProtocol, Hashable, Sendable, CustomStringConvertible
   where Duration == Swift.Duration {
     /// The clock of all moments of this type.
     static var clock: TimerClock { get }
-    /// Nanoseconds since the clock's beginning; `.max` is never.
+    /// Nanoseconds since the clock's beginning; `.max` means never.
     var nanoseconds: UInt64 { get set }
-    /// Creates a moment from nanoseconds since the clock's beginning: any number; `.max` is never.
+    /// Creates a moment from nanoseconds since the clock's beginning. Any number is allowed; `.max` means never.
     init(nanoseconds: UInt64)
   }
 
@@ -17,10 +17,10 @@ extension RunLoop {
   public struct Instant: ClockInstant {
     /// The suspending clock.
     public static var clock: TimerClock { .suspending }
-    /// Nanoseconds on the clock, which begins at the machine's start.
+    /// Nanoseconds since the machine was started, suspended time not included.
     public var nanoseconds: UInt64
 
-    /// Creates a moment from nanoseconds since the machine was started: any number; `.max` is never.
+    /// Creates a moment from `nanoseconds`. Any number is allowed; `.max` means never.
     @inlinable
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
   }
@@ -32,7 +32,7 @@ extension RunLoop {
     /// Nanoseconds since the machine was started, suspended time included.
     public var nanoseconds: UInt64
 
-    /// Creates a moment from nanoseconds since the machine was started: any number; `.max` is never.
+    /// Creates a moment from `nanoseconds`. Any number is allowed; `.max` means never.
     @inlinable
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
   }
@@ -41,25 +41,26 @@ extension RunLoop {
   public struct WallInstant: ClockInstant {
     /// The wall clock.
     public static var clock: TimerClock { .wall }
-    /// Nanoseconds since 1970-01-01 00:00 UTC, leap seconds not counted, as `CLOCK_REALTIME` has them.
+    /// Nanoseconds since 1970-01-01 00:00 UTC. Leap seconds are not counted, as in `CLOCK_REALTIME`.
     public var nanoseconds: UInt64
 
-    /// Creates a moment from nanoseconds since 1970-01-01 00:00 UTC: any number; `.max` is never.
+    /// Creates a moment from `nanoseconds`. Any number is allowed; `.max` means never.
     @inlinable
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
   }
 }
 
-// Inlined, so that programs do not pay for the protocol.
+// Inlinable, so that programs call these functions without a witness table.
 extension RunLoop.ClockInstant {
-  /// This moment, by one reading of the clock.
+  /// The current moment. Reads the clock once.
   @inlinable
   public static var now: Self { Self(nanoseconds: Time.now(clock)) }
   /// Never.
   @inlinable
   public static var distantFuture: Self { Self(nanoseconds: .max) }
 
-  /// The moment that is later by a duration, rounded up to whole nanoseconds; earlier if the duration is negative.
+  /// The moment that is later by a duration, or earlier if the duration is negative. A part of a nanosecond counts as a
+  /// whole one.
   @inlinable
   public func advanced(by duration: Duration) -> Self { Self(nanoseconds: Time.advance(nanoseconds, by: duration)) }
 
@@ -71,13 +72,13 @@ extension RunLoop.ClockInstant {
   @inlinable
   public static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
 
-  /// In nanoseconds.
+  /// The number of nanoseconds, as in `5 ns`.
   public var description: String { "\(nanoseconds) ns" }
 }
 
-// Where nothing else gives the type, `.now` and `.distantFuture` are moments of the suspending clock.
+// If the context does not decide the type of `.now` or `.distantFuture`, it is `Instant`.
 extension RunLoop.ClockInstant where Self == RunLoop.Instant {
-  /// This moment, by one reading of the suspending clock.
+  /// The current moment. Reads the suspending clock once.
   public static var now: Self { Self(nanoseconds: Kernel.now()) }
   /// Never.
   @inlinable

@@ -2,19 +2,19 @@ package import CRunLoopCore
 internal import RunLoopLibc
 internal import Synchronization
 
-/// The system calls and the clock of a thread. A test replaces them. With `turns` the test also decides which of its
-/// threads runs. Nil stands for the system's kernel.
+/// The system calls and the clocks of a thread. A test replaces them. With `turns` the test also decides which of its
+/// threads runs. A `Kernel?` that is nil stands for the system's kernel.
 ///
-/// A loop keeps the kernel that its thread has when the loop is created [RLK-KERNEL-1], and uses its clock whichever
-/// thread calls [RLK-KERNEL-4]. A thread that RunLoopKit starts has the kernel of the thread that starts it
-/// [RLK-KERNEL-2]. A process may have any number of kernels.
+/// A loop keeps the kernel that its thread has when the loop is created [RLK-KERNEL-1]. It reads the clocks of that
+/// kernel, whichever thread calls [RLK-KERNEL-4]. A thread that RunLoopKit starts has the kernel of the thread that
+/// starts it [RLK-KERNEL-2]. A process may have any number of kernels.
 package final class Kernel: @unchecked Sendable {
   fileprivate let own: UnsafeMutablePointer<rlc_kernel>
   /// Decides which of the kernel's threads runs. If it is nil, the system decides.
   package let turns: (any TurnTaking)?
 
   /// - Parameters:
-  ///   - table: Copied. What its context points to must live as long as this object.
+  ///   - table: The system calls and clocks. Copied; what its context points to must live as long as this object.
   ///   - turns: See `turns`.
   package init(_ table: rlc_kernel, turns: (any TurnTaking)? = nil) {
     own = .allocate(capacity: 1)
@@ -35,13 +35,13 @@ package final class Kernel: @unchecked Sendable {
     }
   }
 
-  /// Now on the calling thread's monotonic clock, in nanoseconds.
+  /// The time on the calling thread's monotonic clock, in nanoseconds.
   static func now() -> UInt64 { current.now() }
 
-  /// Now on a timer's clock, in nanoseconds.
+  /// The time on a clock of the calling thread, in nanoseconds.
   static func now(_ clock: RunLoop.TimerClock) -> UInt64 { current.now(clock) }
 
-  /// Differs between a process and its children; no system call.
+  /// A number that differs between a process and its children. Makes no system call.
   package static var forkGeneration: UInt32 { rlc_fork_generation() }
 }
 
@@ -61,7 +61,7 @@ extension Kernel? {
     return self.read(clock)
   }
 
-  /// Whether the descriptor can be read now. One system call, which does not wait.
+  /// Whether the descriptor can be read now. Makes one system call, which does not wait.
   func isReadable(_ fileDescriptor: Int32) -> Bool {
     poll(fileDescriptor, Int32(POLLIN)) > 0
   }
@@ -101,10 +101,10 @@ extension Kernel {
 
   /// The round of destructors in which a thread leaves its kernel. In each earlier round the destructor sets its value
   /// again, and is therefore called in the next one. glibc makes one round more than this. The thread's loop ends in an
-  /// earlier round, and still has the kernel then.
+  /// earlier round, while the thread still has its kernel.
   private static let lastRound = Int(PTHREAD_DESTRUCTOR_ITERATIONS) - 1
 
-  /// The main thread's kernel, for other threads.
+  /// The main thread's kernel, which other threads read.
   private final class OfMainThread: ProcessWideObject {
     private let lock = Lock()
     var forkGeneration: UInt32 { lock.forkGeneration }
@@ -116,7 +116,7 @@ extension Kernel {
     func set(_ kernel: Kernel?) {
       var kernel = kernel
       lock.withLock { swap(&self.kernel, &kernel) }
-      withExtendedLifetime(kernel) {}  // the one before is released without the lock
+      withExtendedLifetime(kernel) {}  // releases the previous kernel without the lock
     }
   }
 
@@ -142,7 +142,7 @@ extension Kernel {
     Unmanaged<Hold>.fromOpaque(hold).release()  // `enter` has retained it
   }
 
-  /// The main thread's kernel, for any thread. A child of fork(2) does not get that of the parent's main thread.
+  /// The main thread's kernel; any thread may ask for it. In a child of fork(2), never the parent's.
   static var mainThreadsOwn: Kernel? {
     if MainThread.isCurrent { return current }
     return ofMainThread.existing?.current
@@ -157,7 +157,7 @@ extension Kernel {
   }
 
   fileprivate static func threadEnds(_ hold: UnsafeMutableRawPointer) {
-    // `enter` has retained it until `leave`.
+    // `enter` has retained the object, and `leave` has not released it yet.
     let rounds = Unmanaged<Hold>.fromOpaque(hold)._withUnsafeGuaranteedRef { hold in
       hold.rounds += 1
       return hold.rounds
@@ -167,7 +167,7 @@ extension Kernel {
   }
 }
 
-/// A C callback. A closure would inherit an actor's isolation.
+/// The destructor of `key`. The C library calls it at the thread's end.
 private func threadKernelEnds(_ hold: UnsafeMutableRawPointer?) {
   if let hold { Kernel.threadEnds(hold) }
 }

@@ -12,7 +12,8 @@ package struct Lock: ~Copyable, Sendable {
   private static let held: UInt32 = 1
   /// A thread may be asleep on the lock, so `unlock` wakes one.
   private static let contended: UInt32 = 2
-  /// A critical section takes a few hundred instructions: if the holder runs, it unlocks before a sleep would begin.
+  /// How often a thread tries again before it sleeps. A critical section takes a few hundred instructions, so a holder
+  /// that runs unlocks before a sleep would begin.
   private static let spins = 40
 
   private let word = Atomic<UInt32>(Lock.free)

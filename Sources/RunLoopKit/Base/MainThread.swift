@@ -2,6 +2,6 @@ internal import CRunLoopCore
 
 /// The first thread of the process.
 enum MainThread {
-  /// Two system calls.
+  /// Makes two system calls.
   static var isCurrent: Bool { rlc_is_main_thread() }
 }

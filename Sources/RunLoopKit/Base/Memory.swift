@@ -1,6 +1,6 @@
 internal import RunLoopLibc
 
-/// Memory by malloc(3), because `allocate(capacity:)` calls posix_memalign(3), which costs twice as much.
+/// Allocates by malloc(3), because `allocate(capacity:)` calls posix_memalign(3), which costs twice as much.
 extension UnsafeMutablePointer where Pointee: ~Copyable {
   /// Allocates memory for one value, and puts the value there.
   static func make(_ value: consuming Pointee) -> Self {
