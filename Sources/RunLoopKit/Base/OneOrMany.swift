@@ -1,7 +1,7 @@
-/// A list in the order of adding. It needs no array for one element, which is the usual number.
+/// A list in the order of adding. Most lists have one element, and then need no array.
 package struct OneOrMany<Element>: Sequence {
   package internal(set) var first: Element?
-  /// The elements after `first`. Nil rather than empty.
+  /// The elements after `first`. Nil if there are none; never empty.
   private(set) var others: ContiguousArray<Element>?
 
   package init(first: Element? = nil) { self.first = first }
@@ -32,7 +32,7 @@ package struct OneOrMany<Element>: Sequence {
     }
   }
 
-  /// Takes out the first element that `isGone` accepts.
+  /// Removes and returns the first element that `isGone` accepts.
   @inline(__always)
   package mutating func remove(where isGone: (Element) -> Bool) -> Element? {
     guard let first else { return nil }
@@ -59,7 +59,7 @@ package struct OneOrMany<Element>: Sequence {
     others?.forEach(body)
   }
 
-  /// Calls `body` with each element, which it may change.
+  /// Calls `body` with each element. `body` may change the element.
   @inline(__always)
   package mutating func change(_ body: (inout Element) -> Void) {
     if first != nil { body(&first!) }

@@ -1,16 +1,16 @@
 internal import RunLoopLibc
 
 /// A descriptor that is closed once: when its item is invalid or destroyed, is a member of no mode, and none of the
-/// item's callouts runs. While it is registered in an epoll set it is not closed: otherwise a source could receive
-/// events of the number's next file.
+/// item's callouts runs. It stays open while it is registered in an epoll set. Otherwise a source could receive events
+/// of the number's next file.
 package final class OwnedDescriptor: Sendable {
   package let fileDescriptor: Int32
   /// The item has one hold, and so has each membership and each callout that runs.
   private let holds = HoldCount()
   private let forkGeneration = Kernel.forkGeneration
 
-  /// Closes the descriptor, and whatever else the item has to close. If it is nil, `Unshared.close` closes the
-  /// descriptor.
+  /// Closes the descriptor, and whatever else the item has to close. If this is nil, `close` calls `Unshared.close`
+  /// instead.
   private let closing: (@Sendable () -> Void)?
 
   package init(_ fileDescriptor: Int32, closing: (@Sendable () -> Void)? = nil) {
@@ -23,7 +23,7 @@ package final class OwnedDescriptor: Sendable {
 
   /// Whether the descriptor is a pipe or a socket: once readable, these stay readable until they are read. Others may
   /// stop being readable without a read: a timerfd may be set again, the signal of a signalfd may be taken elsewhere,
-  /// and the members of an epoll instance may be read. One system call.
+  /// and the members of an epoll instance may be read. Makes one system call.
   var isStream: Bool {
     var info = stat()
     guard fstat(fileDescriptor, &info) == 0 else { return false }
@@ -53,6 +53,6 @@ package final class OwnedDescriptor: Sendable {
     if let closing { closing() } else { Unshared.close(fileDescriptor) }
   }
 
-  // An item that is destroyed has no memberships.
+  // A destroyed item is a member of no mode, and none of its callouts runs, so this ends the last hold.
   deinit { giveUp() }
 }

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The waits of threads that take turns. A thread that changes the word of a wait ends the wait, even if that thread
-/// has another `TurnTaking`, or none.
+/// The waits of threads whose kernel has `turns`. A thread that changes the word of a wait ends the wait, even if its
+/// own kernel has another `TurnTaking`, or none.
 final class ParkedWaits: ProcessWideObject {
   private struct Wait {
     let word: UInt
@@ -16,8 +16,8 @@ final class ParkedWaits: ProcessWideObject {
 
   private static let table = ProcessWide<ParkedWaits>()
 
-  /// Calls `turns.wait` while the wait is in the table. A thread that changes the word after the call of `isUnchanged`
-  /// finds the wait there.
+  /// Puts the wait into the table, calls `turns.wait`, and takes the wait out again. A thread that changes the word
+  /// after the call of `isUnchanged` finds the wait in the table.
   static func wait(
     on word: UInt, by turns: any TurnTaking, until deadline: UInt64, for purpose: String, while isUnchanged: () -> Bool
   ) {

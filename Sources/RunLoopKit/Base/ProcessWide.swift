@@ -9,7 +9,7 @@ package protocol ProcessWideObject: AnyObject, Sendable {
 /// The one object of its type in this process, created at its first use and kept for ever. A child of fork(2) creates
 /// its own, because a thread of the parent may have been changing the inherited one at the fork.
 package struct ProcessWide<Object: ProcessWideObject>: ~Copyable, Sendable {
-  /// The address of the object; 0 before the first one.
+  /// The address of the object; 0 before the first is created.
   private let address = Atomic<UInt>(0)
 
   package init() {}

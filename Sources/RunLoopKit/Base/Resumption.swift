@@ -1,4 +1,5 @@
-/// Suspends a task until a result comes, or until the wait is called off. The first of the two resumes the task, once.
+/// Suspends a task until a result comes, or until the task's cancellation or its time limit calls the wait off. The
+/// first of these resumes the task, once.
 package final class Resumption<Value: Sendable>: @unchecked Sendable {
   private struct State {
     /// Set until the task is resumed.
@@ -74,8 +75,8 @@ package final class Resumption<Value: Sendable>: @unchecked Sendable {
     withExtendedLifetime(withdrawal) { continuation?.resume(with: result) }
   }
 
-  /// Does what `settle` does, but if the wait was called off before, the task gets `reason` in place of the value. For
-  /// values that mean nothing to a task that was called off, such as a date.
+  /// Does what `settle` does, but if the wait was called off before, the task gets `reason` in place of the value. Used
+  /// for values that mean nothing to a task whose wait was called off, such as a date.
   package func settleUnlessCalledOff(_ value: Value) {
     settle(lock.withLock { state.reason }.map { .failure($0) } ?? .success(value))
   }

@@ -32,7 +32,7 @@ package struct Row<Element>: ~Copyable {
   @inline(__always)
   package mutating func append(_ element: consuming Element) {
     if end == capacity { makeRoom() }
-    // There is memory: while there was none, `end` and `capacity` were both 0, and `makeRoom` has allocated it.
+    // There is memory: if there was none, `end` and `capacity` were both 0, so `makeRoom` has just allocated some.
     (elements! + end).initialize(to: element)
     end += 1
   }
@@ -53,7 +53,7 @@ package struct Row<Element>: ~Copyable {
     return (elements! + end).move()  // not empty, so there is memory
   }
 
-  /// Takes out the first element that `isWanted` accepts. - Complexity: O(n).
+  /// Removes and returns the first element that `isWanted` accepts. - Complexity: O(n).
   package mutating func remove(where isWanted: (Element) -> Bool) -> Element? {
     guard let elements, let index = (first..<end).first(where: { isWanted(elements[$0]) }) else { return nil }
     let removed = (elements + index).move()
@@ -80,8 +80,8 @@ package struct Row<Element>: ~Copyable {
     capacity = 0
   }
 
-  /// Moves the elements to the start of the memory, if half of it or more is free before them. At least as many
-  /// elements have been taken since the last move, so a move costs O(1) for each taken one. Otherwise doubles the
+  /// If half of the memory or more is free before the elements, moves them to its start. At least as many elements were
+  /// taken since the last move as this one moves, so a move costs O(1) for each taken element. Otherwise doubles the
   /// memory.
   @inline(never)
   private mutating func makeRoom() {

@@ -12,7 +12,7 @@ extension RunLoopError {
   public static let itemInOtherLoop = itemInOtherLoop("the item")
   /// The call runs one mode, and was given `.common`, which stands for several.
   public static let commonModeNotRunnable = commonModeNotRunnable(call: nil)
-  /// The call is one of a host, and was made by an observer that another call of the host is notifying.
+  /// An observer has made a call of the host while another call of the host was notifying that observer.
   public static let busy = busy(call: nil)
   /// The call would host a loop in one mode while the loop waits for its host in another one.
   public static let hostedElsewhere = RunLoopError(
@@ -39,14 +39,14 @@ extension RunLoopError {
   /// The message is larger than the receiver, or the system, takes.
   public static let messageTooLarge = messageTooLarge("the message is too large")
   /// The message has more descriptors than `Message.maximumDescriptors`. Between processes a payload of more than 64
-  /// KiB counts as one, and so does each right to a port of a third process.
+  /// KiB counts as a descriptor, and so does each right to a port of a third process.
   public static let tooManyDescriptors = RunLoopError(
     .runLoop, code: 17,
     "too many descriptors: a message has room for \(RunLoop.Message.maximumDescriptors); between processes a payload of "
       + "more than 64 KiB takes one of these places, and so does each right to a third process's port")
 }
 
-// The same errors with the call, the item or the value that they are about. They are made when they are thrown.
+// The same errors, each made when it is thrown. Their texts name the call, the item or the value.
 extension RunLoopError {
   @inline(never)
   package static func wrongThread(call: String?) -> RunLoopError {
@@ -62,7 +62,7 @@ extension RunLoopError {
         + "synchronous, and call RunLoop.main.run { await ... } there")
   }
 
-  /// For calls by the thread's owner after `stop(_:)`. They are refused, though the loop still accepts blocks.
+  /// Thrown by `RunLoop.Thread.perform` after `stop(_:)`, although the thread's loop itself still accepts blocks.
   static func stopping(thread name: String) -> RunLoopError {
     RunLoopError(
       .runLoop, code: 2, "the thread \"\(name)\" is stopping; its loop accepts blocks until the thread ends")

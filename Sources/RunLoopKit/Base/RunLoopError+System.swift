@@ -2,7 +2,7 @@ internal import CRunLoopCore
 internal import RunLoopLibc
 
 extension RunLoopError {
-  /// Checks a C status: `>= 0`, or `-errno`. `detail` is evaluated for a failure only.
+  /// Throws if a C status is negative; it is then `-errno`. `detail` is evaluated for a failure only.
   @inline(__always)
   @discardableResult
   package static func check(
@@ -22,7 +22,7 @@ extension RunLoopError {
     return status
   }
 
-  /// The system call that failed in this thread's last call of the core; nil if the core itself refused.
+  /// The system call that failed in this thread's last call of the core; nil if the core itself refused the arguments.
   package static var failedCall: String? { rlc_failed_call().map { String(cString: $0) } }
 
   /// Checks the result of a libc function, which returns -1 and sets `errno` if it fails.
@@ -35,9 +35,8 @@ extension RunLoopError {
     return answer
   }
 
-  /// Checks the result of a function that makes a descriptor. Gives the descriptor another number if it has that of
-  /// standard input, output or error (`rlc_descriptor_adopt`). The core does the same with the descriptors that it
-  /// makes.
+  /// Checks the result of a function that makes a descriptor. If its number is that of standard input, output or error,
+  /// gives it another number (`rlc_descriptor_adopt`), as the core does with the descriptors that it makes.
   /// - Throws: `.system` with the function's name.
   package static func checkDescriptor(
     _ made: Int32, _ name: String, _ detail: @autoclosure () -> String? = nil
@@ -87,7 +86,7 @@ extension RunLoopError {
   }
 }
 
-/// The limits that errors name, with their values at the moment.
+/// The limits that errors name, with their current values.
 private enum ResourceLimit {
   // The limits are given as numbers, because each C library has its own type for the constants.
   static var descriptors: String { "RLIMIT_NOFILE is \(words(7))" }

@@ -1,13 +1,13 @@
 /// Why a call was not carried out. A call that throws such an error has changed nothing, unless its documentation says
 /// otherwise.
 ///
-/// Two errors are equal if their domains and codes are; the call and the text do not count [RLK-ERROR-9]. An error is
-/// therefore matched by the name of its constant: `catch RunLoopError.loopEnded`,
+/// Two errors are equal if they have the same domain and code; the call and the text do not count [RLK-ERROR-9]. So you
+/// can match an error by the name of its constant: `catch RunLoopError.loopEnded`,
 /// `switch error { case RunLoopError.portFull: … default: … }`, `error as? RunLoopError == .timedOut`. Later versions
 /// may add constants, so a `switch` needs a `default`.
 ///
-/// The calls of this library throw untyped (`throws`, decision 0024). To read the members of what they throw, write
-/// `catch let error as RunLoopError`.
+/// The functions of this library are declared with an untyped `throws` (decision 0024). To read the members of an error
+/// that they throw, write `catch let error as RunLoopError`.
 public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What gives a code its meaning.
   ///
@@ -16,7 +16,7 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The name, which no other domain has.
     public let rawValue: String
 
-    /// A domain by its name.
+    /// Creates a domain by its name.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The state of a loop, an item, a thread or a port: the constants of `RunLoopError`.
@@ -37,8 +37,8 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A call of this library is spelled as it is declared (`run(in:for:returnAfterSourceHandled:)`), a call of the
   /// system as its manual page spells it (`epoll_ctl`) [RLK-ERROR-8].
   public var call: String? { details?.call }
-  /// These are in an object, so that an error has four words. Internal functions that throw by type return those in
-  /// registers.
+  /// The call and the text are in an object, so that an error has four words. A function with a typed throw returns
+  /// four words in registers.
   private let details: Details?
 
   private final class Details: Sendable {
@@ -57,7 +57,7 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     case queueLimit(Int)
   }
 
-  /// An error of any domain.
+  /// Creates an error of any domain.
   /// - Parameters:
   ///   - domain: What gives the code its meaning.
   ///   - code: The number of the error in its domain; in the domain `.system` an errno(3) number.
@@ -75,9 +75,9 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
     details = Details(nil, .queueLimit(queueLimit))
   }
 
-  /// An error of the system.
+  /// Creates an error of the system.
   /// - Parameters:
-  ///   - errno: The number that errno(3) lists; any number is accepted.
+  ///   - errno: A number that errno(3) lists. Others are accepted, too.
   ///   - call: The system's call that failed; nil if a value was refused before any call was made.
   ///   - text: What the call was about (a descriptor, a path, a value) and what to do instead.
   public static func system(_ errno: Int32, call: String? = nil, _ text: String? = nil) -> RunLoopError {
@@ -90,7 +90,7 @@ public struct RunLoopError: Error, Hashable, Sendable, CustomStringConvertible {
   /// True if domain and code are the same.
   public static func == (a: RunLoopError, b: RunLoopError) -> Bool { a.code == b.code && a.domain == b.domain }
 
-  /// By domain and code.
+  /// Hashes the domain and the code.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(domain)
     hasher.combine(code)

@@ -15,7 +15,7 @@ struct StackPlace {
   /// stack (`detect_stack_use_after_return`).
   func sees(left other: UInt) -> Bool { !rlc_kit_has_fake_stack() && rlc_kit_is_left(other, address) }
 
-  /// Returns what `sees` returns, for a run that begins and has its mark at this place.
+  /// Returns what `sees` returns, but for a run that begins. This place is that run's mark.
   func seesRun(left other: UInt) -> Bool {
     !rlc_kit_has_fake_stack() && rlc_kit_is_left(other, address + UInt(RLC_KIT_BETWEEN_RUNS))
   }

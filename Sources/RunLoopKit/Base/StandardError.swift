@@ -25,7 +25,7 @@ package enum StandardError {
   }
 }
 
-/// Text in borrowed memory, cut at its end.
+/// Text in borrowed memory. What does not fit is left out.
 private struct Line {
   let room: UnsafeMutableBufferPointer<UInt8>
   private(set) var count = 0

@@ -9,7 +9,7 @@ enum ThreadCalls {
   static func setName(_ name: String) {
     var cut = name
     while cut.utf8.count > longestName { cut.removeLast() }
-    _ = rlc_thread_set_name(cut)  // only a name that is too long is refused, and this one is cut
+    _ = rlc_thread_set_name(cut)  // refuses only names that are too long
   }
 
   /// The process's `forkGeneration` << 1, plus 1 if the system has a barrier.

@@ -1,6 +1,6 @@
 internal import CRunLoopCore
 
-/// Arithmetic on absolute nanoseconds that saturates; `forever` means never.
+/// Saturating arithmetic on dates, which are nanoseconds on a clock; `forever` means never.
 @usableFromInline
 package enum Time {
   package static let forever = UInt64.max
@@ -43,7 +43,8 @@ extension Duration {
   /// The first number of whole seconds that counts as never, in attoseconds.
   private static var largest: Int128 { 18_446_744_073_000_000_000_000_000_000 }
 
-  /// Whole nanoseconds, rounded up (late is allowed, early is not); 0 for negative values, saturating.
+  /// The duration in nanoseconds; 0 if it is negative, and `Time.forever` if it is too large. Rounded up, because a
+  /// timer may be late, but never early.
   @inline(__always)
   package var nanosecondsRoundedUp: UInt64 {
     let attoseconds = attoseconds

@@ -1,13 +1,15 @@
 internal import CRunLoopCore
 
 extension RunLoop {
-  /// The clocks that timers run on: each has a type for its moments.
+  /// The clocks that timers run on. Each has a type for its moments.
   public enum TimerClock: Hashable, Sendable, CaseIterable {
-    /// Stands still while the machine is suspended, and is never set: `Instant`. Source: CLOCK_MONOTONIC.
+    /// Stands still while the machine is suspended, and is never set. Its moments are `Instant`s. Source:
+    /// CLOCK_MONOTONIC.
     case suspending
-    /// Goes on while the machine is suspended, and is never set: `ContinuousInstant`. Source: CLOCK_BOOTTIME.
+    /// Goes on while the machine is suspended, and is never set. Its moments are `ContinuousInstant`s. Source:
+    /// CLOCK_BOOTTIME.
     case continuous
-    /// The time of day, which people and programs set: `WallInstant`. Source: CLOCK_REALTIME.
+    /// The time of day, which people and programs set. Its moments are `WallInstant`s. Source: CLOCK_REALTIME.
     case wall
 
     /// The place among `allCases`.

@@ -1,9 +1,10 @@
-/// Decides which of a kernel's threads runs. RunLoopTesting implements it for virtual time.
+/// Decides which of a kernel's threads runs: these threads take turns. RunLoopTesting implements it for virtual time.
 ///
-/// RunLoopKit's waits for other threads go through this; the waits of loops do not. An implementation calls nothing of
-/// RunLoopKit but `isUnchanged`, since RunLoopKit may hold a lock when it calls `wake`.
+/// A thread of such a kernel calls this when it waits for another thread, but not when its loop waits. An
+/// implementation calls nothing of RunLoopKit but `isUnchanged`, since RunLoopKit may hold a lock when it calls `wake`.
 package protocol TurnTaking: AnyObject, Sendable {
-  /// Sleeps until `wake` of the same word, or until the deadline on the monotonic clock; it may return earlier.
+  /// Sleeps until `wake` is called with the same word, or until the deadline on the monotonic clock. It may return
+  /// earlier.
   ///
   /// - Parameter isUnchanged: Called once, before the sleep. If it returns false, the word has changed already, and the
   ///   thread must not sleep.
@@ -17,7 +18,7 @@ package protocol TurnTaking: AnyObject, Sendable {
   /// Has the calling thread's loop call `body` once after the delay, unless the returned closure is called before.
   /// Returns nil if the loop has ended.
   func alarm(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> (@Sendable () -> Void)?
-  /// Gives a thread that is about to be created its place in the queue.
+  /// Gives a thread that is about to be created its place in the queue of those that wait for a turn.
   func threadWillStart() -> any ThreadPlace
 }
 

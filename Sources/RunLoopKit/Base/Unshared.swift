@@ -6,7 +6,7 @@ internal import RunLoopLibc
 package enum Unshared {
   /// Makes a descriptor and lists it. `body` returns the descriptor, or a C status, which this function then returns. A
   /// fork by another thread waits meanwhile.
-  /// - Throws: `.system` with `ENOMEM`: the descriptor was closed.
+  /// - Throws: `.system` if the descriptor cannot be listed, for example for lack of memory. It is closed then.
   package static func make(_ body: () -> Int32) throws(RunLoopError) -> Int32 {
     rlc_kit_unshared_begin()
     let made = body()
