@@ -6,9 +6,10 @@ extension RunLoop {
   ///
   /// A program neither subclasses it nor creates one.
   open class DescriptorItem: Item, @unchecked Sendable {
-    /// `RLC_` bits. The four lowest and the highest are the interest. The others say how the core reports readiness.
+    /// `RLC_` bits of the core. The four lowest and the highest are the interest. The others say how the core reports
+    /// readiness.
     final let wanted: Atomic<UInt8>
-    /// The descriptor. That of a source of system events belongs to the source, and only the loop uses it.
+    /// The descriptor. A source of system events owns its descriptor, and only the loop uses it.
     package final let descriptor: Int32
 
     /// The descriptor must have passed `check`.
@@ -21,7 +22,7 @@ extension RunLoop {
       super.init(kind, order: order, onlyLoop: onlyLoop, descriptors: descriptors)
     }
 
-    /// Refuses negative numbers. Whether the descriptor is open, epoll_ctl(2) finds out when the item is added.
+    /// Refuses negative numbers. A descriptor that is not open is refused by epoll_ctl(2) when the item is added.
     static func check(_ fileDescriptor: Int32) throws(RunLoopError) {
       if fileDescriptor < 0 { throw refusal(of: fileDescriptor) }
     }

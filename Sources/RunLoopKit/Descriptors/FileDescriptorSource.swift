@@ -6,33 +6,36 @@ extension RunLoop {
   /// Nested runs do not call the source while its own callout is on the stack [RLK-FD-3].
   ///
   /// An end is a hang-up, an error, or the end of the file with nothing left to read. The loop calls the source once
-  /// each time that an end begins [RLK-FD-2, RLK-FD-10]. The source stays a member, so the loop calls it when a FIFO
-  /// has its next writer, and for each datagram that is refused. This holds for all sources that share the descriptor,
-  /// in each mode and in a host's loop, also for an end that begins while the source is paused by its limit
-  /// [RLK-FD-43]. While an end lasts the source is edge-triggered; the first event that reports more than the end makes
-  /// it level-triggered again. If the process has no descriptor left for watching an end this way (`EMFILE`), an end
-  /// may be reported twice, not more [RLK-FD-44].
+  /// each time that an end begins [RLK-FD-2, RLK-FD-10]. The source stays a member, so the loop calls it again when a
+  /// FIFO has its next writer, and for each datagram that is refused. If several sources share the descriptor, the loop
+  /// calls each of them once, in each mode and in a host's loop. It does so even if the end begins while the source is
+  /// paused by its limit [RLK-FD-43]. While an end lasts the source is edge-triggered; the first event that reports
+  /// more than the end makes it level-triggered again. If the process has no descriptor left for watching an end this
+  /// way (`EMFILE`), the loop may report an end twice, not more [RLK-FD-44].
   ///
-  /// If the kernel refuses to watch the descriptor again after a suspension, or refuses a change (`ENOSPC`, `ENOMEM`),
-  /// the loop calls the source once with `error` alone. Setting `interest` tries again, and so does the loop, at most
-  /// once a second [RLK-FD-29, RLK-FD-30, RLK-FD-31, RLK-FD-32, RLK-FD-35]. If several sources of a mode share a
-  /// descriptor, the loop calls all of them, one a pass, in the order of adding, each with what it is interested in;
-  /// each is suspended and removed by itself [RLK-FD-8, RLK-FD-9, RLK-FD-25]. Sources on several numbers of one file
-  /// (dup(2)) do not affect each other.
+  /// The loop suspends a source, that is, takes its descriptor out of epoll, while its callout runs the loop, and while
+  /// its limit pauses it. If the kernel refuses to watch the descriptor again afterwards, or refuses a change
+  /// (`ENOSPC`, `ENOMEM`), the loop calls the source once with `error` alone. Setting `interest` tries again. The loop
+  /// also tries again, less and less often, at last once a second [RLK-FD-29, RLK-FD-30, RLK-FD-31, RLK-FD-32,
+  /// RLK-FD-35].
+  ///
+  /// If several sources of a mode share a descriptor, the loop calls all of them, one a pass, in the order of adding,
+  /// each with what it is interested in. It suspends and removes each one without the others [RLK-FD-8, RLK-FD-9,
+  /// RLK-FD-25]. Sources on several numbers of one file (dup(2)) do not affect each other.
   ///
   /// To close a descriptor while its source is a member is a mistake, and does no harm: the source gets no further
-  /// event, and no event reaches another source that has the number by then [RLK-FD-5]. If the loop notices, because
-  /// the kernel refuses a change, it calls the source once with `error` alone; do not read then, since the number may
-  /// belong to another file [RLK-FD-34]. There are two exceptions. While a duplicate stays open, this source still gets
-  /// its events. A source that was suspended when its descriptor was closed gets the events of the number's next owner
-  /// after it was resumed [RLK-FD-19, RLK-FD-20]. Source: `CFFileDescriptorRef`.
+  /// event, and no event reaches another source that has the number by then [RLK-FD-5]. If the loop notices the close,
+  /// because the kernel refuses a change, it calls the source once with `error` alone; do not read then, since the
+  /// number may belong to another file [RLK-FD-34]. There are two exceptions. While a duplicate stays open, this source
+  /// still gets its events. A source that is suspended when its descriptor is closed gets, after the suspension, the
+  /// events of the next file with that number [RLK-FD-19, RLK-FD-20]. Source: `CFFileDescriptorRef`.
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What a source waits for, and what its handler is called with.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {
       /// The bits of the C core: `RLC_READABLE`, `RLC_WRITABLE`, `RLC_HANGUP`, `RLC_ERROR`.
       public let rawValue: UInt32
 
-      /// From the bits of the C core.
+      /// Creates a set from the bits of the C core.
       public init(rawValue: UInt32) { self.rawValue = rawValue }
 
       /// A read would not block: there is data, or the end of file.
@@ -40,12 +43,12 @@ extension RunLoop {
       /// A write of some bytes would not block.
       public static let writable = Readiness(rawValue: 2)
       /// The other end is gone or, if the source is interested in reading, has stopped writing. Reported whatever the
-      /// interest is [RLK-FD-11]. Bytes may be left: read until the end of the file.
+      /// interest is [RLK-FD-11]. Bytes may be left, so read until the end of the file.
       public static let hangup = Readiness(rawValue: 4)
-      /// The descriptor has an error pending, or the reading end is gone. Always reported.
+      /// The descriptor has an error pending, or the reading end is gone. Reported whatever the interest is.
       public static let error = Readiness(rawValue: 8)
 
-      /// Urgent data: out-of-band data of a socket; what poll(2) calls POLLPRI of other files [RLK-PRESSURE-4].
+      /// Out-of-band data of a socket; for other files what poll(2) reports as `POLLPRI` [RLK-PRESSURE-4].
       public static let priority = Readiness(rawValue: 128)
 
       /// The bits that a handler may wait for, or receives.
@@ -53,7 +56,7 @@ extension RunLoop {
       /// The bits that a handler receives whatever its interest is.
       static let always: UInt32 = 0x0C
 
-      /// The names of what is set.
+      /// The names of the bits that are set.
       public var description: String {
         let names: [(Readiness, String)] = [
           (.readable, "readable"), (.writable, "writable"), (.hangup, "hang-up"), (.error, "error"),
@@ -68,10 +71,10 @@ extension RunLoop {
     public enum Trigger: Sendable {
       /// As long as the descriptor is ready, pass after pass [RLK-FD-1].
       case level
-      /// Once for each change: the handler reads or writes until that would block. What becomes ready while it runs is
-      /// not lost [RLK-FD-6]. If a level-triggered source shares the descriptor, this source is level-triggered, too.
-      /// It may be called once more when another source on the descriptor is removed, suspended, or changes its
-      /// interest.
+      /// Once for each change, so the handler must read or write until that would block. What becomes ready while the
+      /// handler runs is not lost [RLK-FD-6]. If a level-triggered source shares the descriptor, this source is
+      /// level-triggered, too. It may be called once more when another source on the descriptor is removed, suspended,
+      /// or changes its interest.
       case edge
       /// Once; then the source is disarmed until `interest` is set, which its own handler may do [RLK-FD-7].
       case oneShot
@@ -102,15 +105,15 @@ extension RunLoop {
       /// descriptor readable, calls the source without asking the kernel again. For a borrowed descriptor it asks again
       /// before each callout except the first after a wait [RLK-FD-38].
       ///
-      /// If other code does read it, the source may be called with nothing to read, but misses nothing. A read would
-      /// block then, so make the descriptor non-blocking. If other code closes it, the source may still be called for
-      /// what the loop had found before [RLK-FD-39].
+      /// If other code reads the descriptor all the same, the source may be called with nothing to read, but misses
+      /// nothing. A read would block then, so make the descriptor non-blocking. If other code closes the descriptor,
+      /// the loop may still call the source for what it had found before [RLK-FD-39].
       ///
       /// The loop asks again if the source itself may have read meanwhile: if it is in several modes or loops, shares
       /// its descriptor with another source of its mode, was added in its own callout, or if its interest was set since
       /// its last event. It always asks about writing and about the end of the file [RLK-FD-40]. It also asks about a
-      /// descriptor that is neither a pipe nor a socket: its readiness may end without a read, as that of a timerfd
-      /// that is set again [RLK-FD-41].
+      /// descriptor that is neither a pipe nor a socket, since such a descriptor may stop being ready without a read: a
+      /// timerfd may be set again [RLK-FD-41].
       case closesWhenInvalidated
     }
 
@@ -120,7 +123,7 @@ extension RunLoop {
       case refuse
       /// The source counts as ready for all it is interested in, pass after pass, and takes its turn behind the other
       /// ready ports [RLK-FD-13]. The loop does not sleep meanwhile: take the interest away when there is nothing to
-      /// do. The loop does not notice that the descriptor was closed.
+      /// do. The loop does not notice if the descriptor is closed.
       case alwaysReady
     }
 
@@ -130,7 +133,7 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - fileDescriptor: What to watch; at least 0, and open when the source is added.
-    ///   - interest: Which readiness calls `body`; hang-ups and errors always do.
+    ///   - interest: For which readiness the loop calls `body`. For hang-ups and errors it always does.
     ///   - trigger: Whether `body` is called while the descriptor is ready, once for each change, or once.
     ///   - ownership: Whether the source closes the descriptor.
     ///   - unpollable: What becomes of a descriptor that the kernel cannot watch.
@@ -166,7 +169,7 @@ extension RunLoop {
         order: order, onlyLoop: onlyLoop, descriptors: descriptors, body)
     }
 
-    // Does not throw once it holds the closure, since that would cost a reference count.
+    // Not throwing: an initialiser that may throw while it holds the closure counts a reference.
     private init(
       _ fileDescriptor: Int32, interest: UInt32, order: Int, onlyLoop: RunLoop?, descriptors: ItemDescriptors?,
       _ body: @escaping (FileDescriptorSource, Readiness) -> Void
@@ -195,10 +198,10 @@ extension RunLoop {
     /// What the source waits for, besides hang-ups and errors. Setting it, also to the same value, re-arms a one-shot
     /// source. It also causes another call if the descriptor is at an end, or if the source is edge-triggered and
     /// ready. If the source's own callout sets it, the end that the callout was called with is not reported again,
-    /// unless the interest has become larger [RLK-FD-42]. Takes effect at once, also while a loop sleeps [RLK-FD-4,
-    /// RLK-FD-33]. If the kernel refuses the change, the interest stays as it was; `setInterest` throws then.
+    /// unless the interest has become larger [RLK-FD-42]. A change takes effect at once, also while a loop sleeps
+    /// [RLK-FD-4, RLK-FD-33]. If the kernel refuses it, the interest stays as it was; `setInterest` also throws.
     ///
-    /// - Complexity: One system call for each mode; none where nothing changes [RLK-FD-22].
+    /// - Complexity: One system call for each mode, except the modes in which nothing changes [RLK-FD-22].
     public var interest: Readiness {
       get { Readiness(rawValue: UInt32(wanted.load(ordering: .acquiring)) & Readiness.all) }
       set { try? setInterest(newValue) }
@@ -206,8 +209,9 @@ extension RunLoop {
 
     /// Sets `interest`, and throws if the kernel refuses.
     ///
-    /// - Throws: A `RunLoopError`: `.system` (`EBADF`: the descriptor was closed; `ENOMEM`, `ENOSPC`): the interest is
-    ///   what it was, in all modes; a one-shot source may have been armed in some [RLK-FD-23]. `.forked`.
+    /// - Throws: A `RunLoopError`: `.forked`; `.system` with `EBADF` if the descriptor was closed, or with `ENOMEM` or
+    ///   `ENOSPC`. After a `.system` error the interest is what it was, in all modes; a one-shot source may have been
+    ///   armed in some [RLK-FD-23].
     /// - Thread: Any.
     public func setInterest(_ interest: Readiness) throws {
       guard !isForked else { throw RunLoopError.forked }
@@ -217,7 +221,7 @@ extension RunLoop {
       do {
         try registerInterestInLoops()
       } catch {
-        // Unless another thread has set it since.
+        // Restores the old interest, unless another thread has set another one since.
         _ = wanted.compareExchange(expected: new, desired: old, ordering: .sequentiallyConsistent)
         try? registerInterestInLoops()
         throw error

@@ -10,8 +10,8 @@ extension RunLoop {
 }
 
 extension RunLoop.DescriptorItem {
-  /// Registers the source's interest in each of its modes of the loop. `isServed`: the call comes from the source's own
-  /// callout.
+  /// Registers the source's interest in each of its modes of the loop.
+  /// - Parameter isServed: True if the source's own callout makes the call.
   final func registerInterest(on loop: RunLoop, isServed: Bool) throws(RunLoopError) {
     var failure: RunLoopError?
     withLinks { links in
@@ -21,7 +21,8 @@ extension RunLoop.DescriptorItem {
             registration.interest, token: link.token, of: registration.fileDescriptor, isServed: isServed)
         } catch {
           failure = error
-          if link.mode?.ports.set?.hasUnwatched == true { loop.interrupt() }  // for sources that share the descriptor
+          // Epoll may now refuse other sources on the descriptor, too. The loop wakes and calls them with an error.
+          if link.mode?.ports.set?.hasUnwatched == true { loop.interrupt() }
         }
       }
     }

@@ -1,10 +1,10 @@
-/// The parts that few items with a descriptor have.
+/// The optional parts of an item that has a descriptor. Few items have any of them.
 final class ItemDescriptors: Sendable {
-  /// The item closes it at its end.
+  /// The item's descriptor, if the item closes it at its end.
   let owned: OwnedDescriptor?
   /// `owned` without a reference count, for code that holds the item.
   let heldOwned: Unmanaged<OwnedDescriptor>?
-  /// Watched in place of the descriptor. Closed when the item is destroyed.
+  /// What epoll watches in place of a descriptor that it refuses. Closed when the item is destroyed.
   let standIn: OwnedDescriptor?
   let limiter: RunLoop.RateLimiter?
   /// The reader that joins and leaves modes with the item.

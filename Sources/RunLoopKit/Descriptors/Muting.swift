@@ -1,6 +1,6 @@
 extension ModePointer {
-  /// Takes the item's registration out of the mode's port set while the item must not be served, or puts it back. Under
-  /// the lock.
+  /// Takes the item's registration out of the mode's port set, so that the loop does not serve the item, or puts it
+  /// back. Under the lock.
   func setMuted(_ isMuted: Bool, _ item: RunLoop.Item, _ token: UInt64, on loop: RunLoop) {
     guard let set = ports.set else { return }
     if !set.setMuted(isMuted, token: token) { noteUnwatched(item, on: loop) }
@@ -17,13 +17,13 @@ extension RunLoop.Item {
   }
 }
 
-// MARK: Readiness sources in nested runs
+// MARK: Descriptor sources in nested runs
 
 extension RunLoop {
   /// Called before the source's callout. Nested runs do not serve the source until `endServing`. Returns false if a
   /// callout of the source is on the stack already. - Thread: The loop's own.
   func beginServing(_ source: FileDescriptorSource, in mode: ModePointer) -> Bool {
-    let run = innermostRun  // the run whose pass serves it
+    let run = innermostRun  // its pass serves the source
     if run.parent != nil, run.encloses(source) {
       muteAgain(run, in: mode)
       return false
@@ -45,8 +45,8 @@ extension RunLoop {
     if !innermostRun.endsServing(source) { endServingAfterRuns(source) }
   }
 
-  /// For a callout that has begun runs. Nested runs do not serve the source, so an innermost run that does not serve it
-  /// is one of those: an exception or longjmp(3) has left it, and it ends here.
+  /// Called if the callout has begun runs. An innermost run that does not serve the source is one of these runs, and an
+  /// exception or longjmp(3) has left it. It ends here.
   @inline(never)
   private func endServingAfterRuns(_ source: FileDescriptorSource) {
     while innermostRun.isRunning, !innermostRun.serves(source) { endLeftRun(hasCalloutEnded: false) }

@@ -4,7 +4,7 @@
 extension ModePointer {
   /// Called when the mode has registered a member. Makes the port set trust the fetched readiness of the member if the
   /// member owns the descriptor, is in no other mode of any loop, and has no callout on a stack. Under the loop's lock.
-  /// One system call for an owned descriptor.
+  /// Makes one system call for an owned descriptor.
   func trust(_ item: RunLoop.DescriptorItem, _ owned: OwnedDescriptor, token: UInt64) {
     if item.kind == .descriptorSource, owned.isHeldByOneMode, owned.isStream { ports.set!.setOwned(true, token: token) }
   }

@@ -13,7 +13,7 @@ package struct PortRegistration {
   package static let writable = UInt32(RLC_WRITABLE)
   /// An error and nothing else. For a counter it means that the read has failed.
   static let failed = UInt32(RLC_ERROR)
-  /// How the core reports readiness.
+  // How the core reports readiness.
   package static let edge = UInt8(RLC_EDGE)
   static let oneShot = UInt8(RLC_ONE_SHOT)
   static let shared = UInt8(RLC_SHARED)

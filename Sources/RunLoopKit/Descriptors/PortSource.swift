@@ -7,9 +7,9 @@ extension RunLoop {
   /// source once; the next writer of a FIFO causes another call [RLK-PORT-5]. The loop reports a failed read
   /// (`diagnostics`), and also, if it notices, a descriptor that was closed while the source was a member [RLK-FD-36].
   /// The descriptor should not block: if loops share the source, a read could wait for a count that another loop has
-  /// read. If another thread removes the source between the read and the callout, that message is lost. With two
-  /// sources on one descriptor in a mode the later one is called. Source: `CFRunLoopSourceRef` with a version 1
-  /// context.
+  /// read. If another thread removes the source between the read and the callout, that message is lost. If a mode has
+  /// two sources on one descriptor, the loop calls the one that was added later. Source: `CFRunLoopSourceRef` with a
+  /// version 1 context.
   public final class PortSource: DescriptorItem, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     /// The descriptor, which the caller keeps open while the source is a member of a mode.
@@ -39,7 +39,7 @@ extension RunLoop {
         descriptors: ItemDescriptors.make(limit: limit), body)
     }
 
-    // Does not throw once it holds the closure, since that would cost a reference count.
+    // Not throwing: an initialiser that may throw while it holds the closure counts a reference.
     private init(
       _ fileDescriptor: Int32, order: Int, onlyLoop: RunLoop?, descriptors: ItemDescriptors?,
       _ body: @escaping (PortSource) -> Void
@@ -59,7 +59,8 @@ extension RunLoop {
       return hasCalled
     }
 
-    /// The handler is called for a failed read, too, and cannot tell it from a message. So the loop reports it.
+    /// The loop calls the handler for a failed read, too. The handler cannot tell it from a message, so the loop
+    /// reports it.
     @inline(never)
     private func reportFailedRead() {
       let why = "its descriptor \(descriptor) cannot be read"

@@ -6,7 +6,8 @@ extension RunLoop.RateLimiter {
   func serveWithinLimit(
     _ item: RunLoop.Item, ready: UInt32, in mode: ModePointer, of loop: RunLoop, _ body: () -> Bool
   ) -> Bool {
-    // The message of a port source has been read, and an error alone is reported once: these are delivered in any case.
+    // The core has read a port source's message already, and reports an error alone only once. These two are delivered
+    // even if the item has no calls left.
     let isLast = item.kind == .portSource || ready == PortRegistration.failed
     guard begin(now: Kernel.now()) || isLast else {
       if let source = item as? RunLoop.FileDescriptorSource { armAgain(source, in: mode, of: loop) }
@@ -34,8 +35,8 @@ extension RunLoop.RateLimiter {
 
   private func rest(_ item: RunLoop.Item, in loop: RunLoop) {
     guard item.isValid, let restEnd = restEnd(now: Kernel.now()) else { return }
-    // The timer retains neither the loop nor the item: the item retains the limiter, which retains the timer. It has no
-    // tolerance, whatever the loop's default is, since the limit has promised the period.
+    // The timer retains neither the loop nor the item: the item retains the limiter, which retains the timer. Its
+    // tolerance is zero, whatever the loop's default is, because the pause is to end with the period.
     let timer = RunLoop.Timer(fireDate: RunLoop.Instant(nanoseconds: restEnd), tolerance: .zero) {
       [weak loop, weak item] _ in
       if let loop, let item { item.limiter?.restIsOver(item, in: loop) }
@@ -49,8 +50,8 @@ extension RunLoop.RateLimiter {
   }
 
   /// Adds the timer to the item's modes of the loop, and mutes the item. Returns false if the timer cannot be added;
-  /// then the item is not paused. An item that was removed in its callout is paused in the modes to which it is added
-  /// afterwards. Under the lock.
+  /// then the item is not paused. If the callout has removed the item, the pause holds in the modes to which the item
+  /// is added afterwards. Under the lock.
   private func beginRest(_ item: RunLoop.Item, _ timer: RunLoop.Timer, in loop: RunLoop) -> Bool {
     let modes = item.withLinks { links in links.compactMap { $0.loop === loop ? $0.mode : nil } }
     do throws(RunLoopError) {

@@ -4,7 +4,7 @@ extension RunLoop {
     let limit: RateLimit
     private let period: UInt64
     private let lock = Lock()
-    /// Guarded by `lock`, like all below.
+    /// Guarded by `lock`, like the next two.
     private var periodEnd: UInt64 = 0
     private var used = 0
     /// The timers that end the source's pauses, by the loop's serial.
@@ -53,7 +53,7 @@ extension RunLoop {
     // The source was destroyed: `onResume` is not called.
     deinit { for timer in rests.values { timer.invalidate() } }
 
-    /// Called when the source was invalidated. Its timers must not keep a mode from being empty.
+    /// Called when the source was invalidated. Ends its timers, which would keep their modes from being empty.
     func end() {
       let timers = lock.withLock {
         defer { rests = [:] }

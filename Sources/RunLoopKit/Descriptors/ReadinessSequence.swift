@@ -2,16 +2,16 @@ extension RunLoop {
   /// A sequence of a descriptor's readiness, for tasks. Its `FileDescriptorSource` is in the mode while a task waits.
   ///
   /// The descriptor is level-triggered: an element says that it was ready a moment ago, and a task that does not read
-  /// gets the next element at once. A hang-up does not end the sequence, because it can pass. While it lasts, a task
-  /// gets it again at once; to follow a FIFO, use a `FileDescriptorSource`.
+  /// gets the next element at once. A hang-up does not end the sequence, because a hang-up can pass. While it lasts, a
+  /// task gets `.hangup` again at once; to follow a FIFO, use a `FileDescriptorSource`.
   /// - Parameters:
-  ///   - fileDescriptor: An open descriptor, as for the source.
+  ///   - fileDescriptor: An open descriptor.
   ///   - interest: What to wait for. `.hangup` and `.error` are delivered in any case.
   ///   - ownership: Whether the descriptor is closed when the sequence is released.
-  ///   - unpollable: What to do with a descriptor that the kernel cannot watch; often standard input.
-  ///   - mode: A loop that does not run in this mode delivers nothing.
-  /// - Throws: What `FileDescriptorSource.init` throws; an owned descriptor stays open then. Also `.loopEnded` and
-  ///   `.forked`; an owned descriptor is closed then.
+  ///   - unpollable: What to do with a descriptor that the kernel cannot watch. Standard input is often one.
+  ///   - mode: The source's mode. The loop delivers nothing while it does not run in this mode.
+  /// - Throws: What `FileDescriptorSource.init` throws, without closing an owned descriptor. Also `.loopEnded` and
+  ///   `.forked`, after closing it.
   /// - Thread: Any. - Complexity: Two system calls an element.
   public func readiness(
     of fileDescriptor: Int32, for interest: FileDescriptorSource.Readiness = .readable,

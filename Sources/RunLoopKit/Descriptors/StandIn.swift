@@ -10,7 +10,7 @@ enum StandIn {
     let kernel = Kernel.current.table
     let counter = try RunLoopError.check(kernel.pointee.eventfd_create(kernel.pointee.context), "eventfd")
     var one: UInt64 = 1
-    _ = write(counter, &one, 8)  // a new counter has room
+    _ = write(counter, &one, 8)  // cannot fail: a new counter has room
     return OwnedDescriptor(counter)
   }
 

@@ -1,11 +1,11 @@
 /// The members of a mode that epoll has refused to watch again (`ENOSPC`, `ENOMEM`). A descriptor source among them
 /// receives an error, and the loop tries to register all of them again, less and less often.
 struct Unwatched {
-  /// Members that have not received the error yet; the mode retains them. A member that leaves is removed.
+  /// Sources that have not received the error yet; the mode retains them. A source that leaves the mode is removed.
   private var unreported: [Unmanaged<RunLoop.Item>] = []
   private var pause: UInt64 = 1_000_000
   private static let longestPause: UInt64 = 1_000_000_000
-  /// When the loop's own thread tries again; at once while a member has not received the error.
+  /// When the loop's own thread tries again. 0 after a new refusal: it then tries as soon as all have the error.
   var retryAt = Time.forever
 
   mutating func append(_ item: RunLoop.Item?) {
@@ -23,7 +23,7 @@ struct Unwatched {
   }
 }
 
-// Under the lock.
+// All of these are called under the lock.
 
 extension ModePointer {
   /// Called when epoll refuses a member. `item` is nil if the caller does not know which one.
@@ -44,9 +44,9 @@ extension ModePointer {
     min(ports.unwatched?.retryAt ?? Time.forever, timers.isAtRest ? Time.forever : timers.carriedDate(loop.kernel))
   }
 
-  /// Arms the mode's timerfd, so that it ends the sleep of a host when an error is to be delivered, a registration is
-  /// to be tried again, or a timer is due whose clock has no timerfd. Returns false if the timerfd cannot be armed:
-  /// then the host must not sleep.
+  /// Arms the mode's timerfd for `waitLimit`, so that it ends the sleep of a host when an error is to be delivered, a
+  /// registration is to be tried again, or a timer is due whose clock has no timerfd. Returns false if the timerfd
+  /// cannot be armed; then the host must not sleep.
   func hasArmedRetry(on loop: RunLoop) -> Bool {
     let limit = waitLimit(on: loop)
     return limit == Time.forever || timers.want(limit)
@@ -58,8 +58,8 @@ extension ModePointer {
     _ = hasArmedRetry(on: loop)  // `prepareToWait`, which needs the result, calls it again
   }
 
-  /// Returns the error event for the next member that has not received it, or registers all members again if it is
-  /// time. Only for a mode that has `unwatched`.
+  /// Returns the error event for the next source that has not received it. If there is none, and `retryAt` has come,
+  /// registers all members again and returns nil. Only for a mode that has `unwatched`.
   @inline(never)
   func takeUnwatched() -> PassEvent? {
     if let item = ports.unwatched!.takeUnreported() {
