@@ -1,12 +1,12 @@
 extension RunLoop {
-  /// The loop as text: its state, the common modes and their items, and each mode. Of a mode it shows the port set, the
-  /// timer port, what keeps the mode from being finished, the items, and the time until its deadlines.
+  /// The loop as text: its state, the common modes and their items, and each mode. For each mode the text shows the
+  /// port set, the timer port, what keeps the mode from being finished, the items, and the time until its deadlines.
   /// - Thread: Any; does not wait for a callout [RLK-TEXT-1, RLK-TEXT-2, RLK-TEXT-5].
   public var description: String {
     guard isInThisProcess else { return "<RunLoop of the parent process>" }
     guard !hasEnded else { return "<RunLoop, ended>" }
     let snapshot = lock.withLock { LoopSnapshot(self) }
-    // Items call user code to describe themselves, so the lock is not held.
+    // Making the text calls user code, since items describe their contexts. So the lock is not held.
     return snapshot.text
   }
 }
@@ -131,7 +131,7 @@ extension LoopSnapshot.Mode {
     ]
     let items = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
     let background = mode.counts.background.count
-    // Background members are among those counts, but keep nothing.
+    // `items` counts the background members too, but these keep nothing.
     var all =
       background == 0
       ? items : mode.counts.hasNoItems ? [] : items + ["of which \(background) in the background keep nothing"]

@@ -1,7 +1,7 @@
 internal import RunLoopLibc
 internal import Synchronization
 
-/// Reports what no call can throw, for all parts of the library.
+/// Reports what no call can throw. All parts of the library use it.
 package enum Diagnosis {
   static let settings = DiagnosisSettings()
 
@@ -18,12 +18,12 @@ package enum Diagnosis {
   /// Reports a warning. The caller must hold no lock.
   package static func warn(_ text: String) { report(.warning, text) }
 
-  /// Does what `warn` does, for a caller that holds a lock or may hold one. Another thread calls the handler. A handler
-  /// that is installed during this call does not get the text.
+  /// Does what `warn` does, for a caller that may hold a lock. Another thread calls the handler. A handler that is
+  /// installed during this call does not get the text.
   package static func warnLocked(_ text: String) {
     guard settings.reports(.warning) else { return }
     guard settings.hasHandler else { return StandardError.write(line(text)) }
-    guard settings.append(text) else { return }  // the delivering thread takes it
+    guard settings.append(text) else { return }  // a delivering thread runs already, and takes the text
     if !startDelivering() { while let text = settings.takePending() { StandardError.write(line(text)) } }
   }
 
@@ -43,7 +43,7 @@ package enum Diagnosis {
 
   private static func line(_ text: String) -> String { "RunLoopKit: \(inOneLine(text))\n" }
 
-  /// Starts a thread that delivers reports. Returns false if the system refuses it.
+  /// Starts a thread that delivers reports. Returns false if the system refuses to make one.
   private static func startDelivering() -> Bool {
     var (attributes, thread, all, before) = (pthread_attr_t(), pthread_t(), sigset_t(), sigset_t())
     pthread_attr_init(&attributes)
@@ -56,7 +56,7 @@ package enum Diagnosis {
   }
 }
 
-/// The main function of the thread that delivers reports which were made under a lock.
+/// The main function of the thread that delivers the reports of `warnLocked`.
 private func deliverPending(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   while let text = Diagnosis.settings.takePending() { Diagnosis.warn(text) }
   return nil
@@ -66,7 +66,7 @@ private func deliverPending(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPoin
 final class DiagnosisSettings: @unchecked Sendable {
   private typealias Level = RunLoop.Diagnostics.Level
 
-  /// The most hints that are reported: a program that makes up names must not fill the memory.
+  /// How many hints are reported at most, since `hints` keeps each text, and a program may use ever new names.
   private static let most = 1000
   private static let silence: Int32 = 2
 
@@ -97,7 +97,7 @@ final class DiagnosisSettings: @unchecked Sendable {
         least.store(newValue.level.map(Self.rank) ?? Self.silence, ordering: .relaxed)
         swap(&self.handler, &handler)
       }
-      withExtendedLifetime(handler) {}  // releases what the previous handler held, without the lock
+      withExtendedLifetime(handler) {}  // releases the previous handler without the lock
     }
   }
 
@@ -111,7 +111,7 @@ final class DiagnosisSettings: @unchecked Sendable {
     lock.withLock { hints.count < Self.most && hints.insert(hint).inserted }
   }
 
-  /// Adds a text. Returns true if no thread delivers the texts yet: the caller must start one.
+  /// Adds a text. Returns true if no thread delivers the texts yet; the caller must then start one.
   func append(_ text: String) -> Bool {
     lock.withLock {
       pending.append(text)

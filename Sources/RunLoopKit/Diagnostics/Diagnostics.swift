@@ -1,11 +1,11 @@
 extension RunLoop {
-  /// What RunLoopKit reports where no call can throw it, and to whom.
+  /// What RunLoopKit reports although no call can throw it, and to whom.
   public struct Diagnostics: Sendable {
     /// How serious a report is.
     public enum Level: Sendable {
       /// A call ignored something, or used another value than it was given, without an error. Examples are an item that
       /// was not added, and a run of a mode that does not exist [RLK-DIAG-2, RLK-DIAG-3]. Each hint is reported once.
-      /// Hints are for development and tests, since what they report may be intended.
+      /// Hints are for development and tests, since a program may intend what they report.
       case hint
       /// Something that the program asked for will not happen, or other code has closed a descriptor of the library.
       case warning
@@ -21,7 +21,8 @@ extension RunLoop {
     ///   call everything; no lock is held [RLK-DIAG-7].
     public var handler: (@Sendable (Level, String) -> Void)?
 
-    /// By default, warnings on standard error. - Thread: Any. `handler` is called on any thread.
+    /// Creates settings. By default RunLoopKit writes warnings to standard error.
+    /// - Thread: Any. `handler` is called on any thread.
     public init(level: Level? = .warning, handler: (@Sendable (Level, String) -> Void)? = nil) {
       self.level = level
       self.handler = handler
@@ -35,7 +36,7 @@ extension RunLoop {
   /// handler: that a wake could not be written, since a signal handler may have asked for the wake.
   /// - Thread: Any.
   /// - Blocks: The call that is reported waits for the handler, or for write(2) to standard error.
-  /// - Complexity: A call pays nothing if all is well, and one load where it would report a hint [RLK-DIAG-1].
+  /// - Complexity: Calls without a report pay nothing. A call that would report a hint pays one load [RLK-DIAG-1].
   public static var diagnostics: Diagnostics {
     get { Diagnosis.settings.value }
     set { Diagnosis.settings.value = newValue }

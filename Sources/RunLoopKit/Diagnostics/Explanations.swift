@@ -19,7 +19,7 @@ extension RunLoop {
     }
   }
 
-  /// Reports why a run is finished before its first pass.
+  /// Reports why a run has returned `.finished` before its first pass.
   @inline(never)
   func explainFinished(_ name: Mode) {
     guard Diagnosis.reportsHints, name != .common else { return }
@@ -42,7 +42,7 @@ extension RunLoop {
 }
 
 extension RunLoop.Item {
-  /// Kind and label. Each text is reported once, so it must not differ from one call to the next.
+  /// The item's kind and label. A hint with the same text is reported only once, so this must not vary between calls.
   fileprivate final var nameForDiagnostics: String {
     let name =
       switch kind {

@@ -23,12 +23,12 @@ extension PassEvent {
   func ifStillTrue(in mode: ModePointer, of loop: RunLoop) -> PassEvent? {
     guard case .port(let item, let ready) = self else { return self }
     let plain = PortRegistration.readable | PortRegistration.writable
-    // Urgent data is left out: of some files poll(2) reports it only once.
+    // An event with urgent data is not polled again, because poll(2) reports such data of some files only once.
     let isAsked = ready & plain != 0 && ready & PortRegistration.priority == 0
     guard isAsked, let source = item.takeUnretainedValue() as? RunLoop.FileDescriptorSource else { return self }
     let left = ready & (source.readyNow | ~plain)
     if left != 0 { return .port(item, ready: left) }
-    // If the kernel refuses to arm the source again, the loop calls it with nothing to read: no later event comes.
+    // If the kernel refuses to arm the source again, no later event will come, so the loop calls it for this one.
     if source.isOneShot, !source.armAgain(in: mode, of: loop) { return self }
     drop()
     return nil
@@ -36,7 +36,7 @@ extension PassEvent {
 }
 
 extension RunLoop.FileDescriptorSource {
-  /// `readable` if the descriptor can be read now, and `writable` if it can be written. Both if the system call fails.
+  /// `readable` if the descriptor can be read now, and `writable` if it can be written. If the system call fails, both.
   fileprivate var readyNow: UInt32 {
     let found = Kernel.current.poll(registration.fileDescriptor, Int32(POLLIN | POLLOUT))
     guard found >= 0 else { return PortRegistration.readable | PortRegistration.writable }

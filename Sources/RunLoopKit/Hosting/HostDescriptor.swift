@@ -3,7 +3,8 @@ extension RunLoop {
   ///
   /// While two values are equal, a host that watches the descriptor with its own epoll instance need not add it again.
   public struct HostDescriptor: Hashable, Sendable {
-    /// To be polled for reading, level-triggered: readable whenever the mode has work [RLK-HOST-1].
+    /// The descriptor that the host polls for reading, level-triggered. It is readable whenever the mode has work
+    /// [RLK-HOST-1].
     ///
     /// The loop owns it: do not close it. It keeps its number until the loop's thread has ended.
     public let fileDescriptor: Int32

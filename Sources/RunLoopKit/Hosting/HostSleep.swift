@@ -23,7 +23,7 @@ extension RunLoop {
   }
 
   /// Whether the innermost run sleeps in the host. Called by code of the host. A run that an exception has left does
-  /// not count: the caller's place on the stack shows that. - Thread: The loop's own.
+  /// not count; the caller's place on the stack shows that it was left. - Thread: The loop's own.
   package var isAsleepInHost: Bool {
     guard isUsable, isCurrent else { return false }
     var caller: UInt8 = 0
@@ -36,7 +36,7 @@ extension ModePointer {
   /// set does. Returns nil if the host does not sleep for the loop.
   @inline(never)
   func sleepInHost(until deadline: UInt64, on loop: RunLoop) -> Int32? {
-    // Each run makes the set of its mode when it begins (`Running`).
+    // The mode has a set: each run makes the set of its mode when it begins (`Running`).
     let set = ports.set!
     let at = loop.innermostRun.state.at
     guard let sleep = loop.owner.hosted?.sleep?.body else { return nil }

@@ -1,15 +1,15 @@
 extension ModePointer {
   /// Makes the port set, which the host polls, and a timerfd, even if the mode has no timers. The timerfd ends the
-  /// host's sleep when a refused registration is to be tried again. It is made now, because the process may have no
-  /// descriptor left by then.
+  /// host's sleep when the loop has to try a refused registration again. It is made now, because the process may have
+  /// no descriptor left when a registration is refused.
   func makeHostDescriptors(on loop: RunLoop) throws(RunLoopError) {
     try makePortSet(on: loop)
-    // Made in the line above.
+    // The line above has made the set.
     try timers.makePort(.suspending, in: ports.set!, on: loop)
   }
 
-  /// Arms the timerfds, since nothing else ends a host's sleep at a timer's date. If other code has closed the timerfd,
-  /// makes another one, or throws. Returns false if the host must not sleep.
+  /// Arms the timerfds, since nothing else ends a host's sleep at a timer's date. If other code has closed a timerfd
+  /// that is needed, makes another one, or throws. Returns false if the host must not sleep.
   private func armForHost(on loop: RunLoop) throws(RunLoopError) -> Bool {
     loop.lock.lock()
     defer { loop.lock.unlock() }
@@ -19,10 +19,10 @@ extension ModePointer {
     return hasArmedRetry(on: loop)
   }
 
-  /// Returns true if the host has to call `runPendingWork`. Else it may sleep, and the loop counts as asleep.
+  /// Returns true if the host has to call `runPendingWork`. Else the host may sleep, and the loop counts as asleep.
   func findsWorkOrSleeps(on loop: RunLoop) throws(RunLoopError) -> Bool {
     if loop.ownHostedWait?.phase == .asleep {
-      // The host has waited, has served other sources than the loop, and is about to wait again.
+      // The host has waited and has not called `runPendingWork`. It is about to wait again.
       try loop.notifyHosted(.afterWaiting, in: self)
     }
     if try hasHostedWork(on: loop) || loop.stops.isRequested { return true }

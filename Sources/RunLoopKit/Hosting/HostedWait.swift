@@ -19,8 +19,8 @@ struct HostedWait {
   /// The `LoopHosting` that has begun the wait. Nil if the host has none.
   var host: ObjectIdentifier?
   var phase = Phase.open
-  /// The host has given the wait up, or `prepareToWait` has failed. The wait ends as soon as it is the innermost one of
-  /// its callout and the host is not notifying observers.
+  /// True if the host has given the wait up, or `prepareToWait` has failed. The wait ends as soon as it is the
+  /// innermost one of its callout and the host is not notifying observers.
   var hasLeft = false
   /// Set in the phase `notifying`.
   var notification: HostNotification?
@@ -39,9 +39,10 @@ struct HostNotification {
   let place: UInt
   /// The height of the thread's scopes where the observers' scope begins.
   let scope: Int
-  /// The item in whose callout the host has called; 0 if there is none.
+  /// The item whose callout has made the host's call; 0 if no callout has made it.
   let callout: UInt
   /// How many callouts were on the stack before the call.
   let enclosingCallouts: Int
+  /// How many callouts and runs on the stack were being timed before the call.
   let timedCallouts: Int
 }

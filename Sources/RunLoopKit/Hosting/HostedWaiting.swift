@@ -7,8 +7,8 @@ extension RunLoop {
 
   /// Begins the host's wait, or continues it. Until the wait ends, wakes and stops go to the host (rules 15, 19), as
   /// they go to a run from the top of its pass. So a wake or a stop that comes before the host sleeps is not lost, even
-  /// from an observer of before-waiting. Those that came after an earlier `prepareToWait` of the same wait are kept for
-  /// `runPendingWork`.
+  /// from an observer of before-waiting. Wakes and stops that came after an earlier `prepareToWait` of the same wait
+  /// are kept for `runPendingWork`.
   func beginHostedWait(in mode: ModePointer, for host: ObjectIdentifier?) {
     let hosted = hostedWaits
     if ownHostedWait == nil {
@@ -49,20 +49,19 @@ extension RunLoop {
   }
 
   /// Ends the innermost wait. Before that, notifies the observers of after-waiting if those of before-waiting were
-  /// notified. A stop by an observer of after-waiting still counts for the wait; its wake is dropped, as in a run.
-  /// Afterwards wakes and stops go to the enclosing run, if there is one.
+  /// notified. A stop by an observer of after-waiting still counts for the wait; a wake by that observer is dropped, as
+  /// in a run. Afterwards wakes and stops go to the enclosing run, if there is one.
   /// - Returns: Whether a wake or an interrupt, and whether a stop, came for the wait. A wake is passed on to the
   ///   enclosing run (rule 17).
   func endHostedWait() throws(RunLoopError) -> (isWoken: Bool, isStopped: Bool) {
     wakes.keepForHost()
-    // The caller has found a wait.
+    // There is a wait: the caller has found one.
     let wait = owner.hosted!.waits.last!
     if wait.phase == .asleep { try notifyHosted(.afterWaiting, in: wait.mode) }
     return popHostedWait()
   }
 
   private func popHostedWait() -> (isWoken: Bool, isStopped: Bool) {
-    // The caller has found the wait.
     let wait = removeLastHostedWait()
     let run = innermostRun.isRunning ? innermostRun : nil
     let isStopped = stops.end(wait.stopAround)
@@ -81,7 +80,7 @@ extension RunLoop {
   }
 
   func removeLastHostedWait() -> HostedWait {
-    // The caller has seen that there is one.
+    // There is a wait: the caller has found one.
     let hosted = owner.hosted!
     let wait = hosted.waits.removeLast()
     owner.hasHostedWait = !hosted.waits.isEmpty
@@ -89,12 +88,12 @@ extension RunLoop {
     return wait
   }
 
-  /// Notifies observers for a call of the host, which may come from inside a callout. Drains what they have put into
-  /// the thread's scopes, since no run does that here. If an observer begins a wait and leaves it open, that wait ends
-  /// before this function returns, also if the enclosing run is over.
+  /// Notifies observers for a call of the host, which may come from inside a callout. Drains what the observers have
+  /// put into the thread's scopes, since no run does that here. If an observer begins a wait and leaves it open, that
+  /// wait ends before this function returns, even if the enclosing run is over.
   func notifyHosted(_ activity: Activity, in mode: ModePointer) throws(RunLoopError) {
     var mark: UInt = 0
-    // Set when the loop was made for its thread (`currentLoop`).
+    // `currentLoop` has set the scopes when it made the loop for its thread.
     let scope = owner.scopes!.height
     let depth = owner.hosted?.waits.count ?? 0
     let callout = withUnsafeMutablePointer(to: &mark) {
@@ -113,7 +112,7 @@ extension RunLoop {
     if callout != 0 { lock.withLock { callouts.restore(callout, on: self) } }
   }
 
-  /// Returns the item in whose callout the host has called, or 0 if there is none.
+  /// Returns the item whose callout has made the host's call, or 0 if no callout has made it.
   private func beginNotification(at place: UInt, _ scope: Int) -> UInt {
     setPhase(.notifying)
     let (enclosing, callout) =

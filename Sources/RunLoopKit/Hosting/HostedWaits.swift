@@ -10,9 +10,10 @@ final class HostedWaits {
   private var passes: [Pass] = []
 
   private struct Pass {
-    /// The place on the stack of the run in whose callout the host has asked for the pass; 0 outside of all runs.
+    /// The place on the stack of the run in whose callout the host has asked for the pass. 0 if the host has asked
+    /// outside of all runs.
     let parent: UInt
-    /// A stop has reached the pass's run, which has ended without reading it.
+    /// True if a stop was requested of the pass's run, and the run has ended without reading it.
     var isStopped = false
   }
 
@@ -46,7 +47,7 @@ final class HostedWaits {
     for index in waits.indices where isLeft(waits[index]) { waits[index].hasLeft = true }
   }
 
-  /// Called when `prepareToWait` has failed: its wait is to end.
+  /// Called when `prepareToWait` has failed. Marks its wait as one that is to end.
   func leaveInnermost() { if let last = waits.indices.last { waits[last].hasLeft = true } }
 
   // MARK: Events that were found before the pass that serves them
@@ -70,7 +71,7 @@ final class HostedWaits {
 }
 
 extension RunLoop {
-  /// Made when a host first needs it.
+  /// The loop's `HostedWaits`, made when a host first needs it.
   var hostedWaits: HostedWaits {
     if let hosted = owner.hosted { return hosted }
     let made = HostedWaits()

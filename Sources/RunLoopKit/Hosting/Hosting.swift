@@ -4,7 +4,8 @@
 extension RunLoop {
   /// What the host polls for a mode. The first call creates it and a timerfd, and the mode keeps both.
   ///
-  /// If an epoll instance of the host watches it, compare the value with the last one after each `runPendingWork(in:)`.
+  /// If an epoll instance of the host watches the descriptor, get the value again after each `runPendingWork(in:)`, and
+  /// compare it with the last one.
   /// - Thread: The loop's own. - Blocks: No. - Complexity: No system call after the first.
   /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`; `.system` if no
   ///   descriptor can be made.
@@ -15,7 +16,7 @@ extension RunLoop {
 
   func hostDescriptor(of mode: Mode) throws(RunLoopError) -> HostDescriptor {
     try checkOwner("hostDescriptor(in:)")
-    // `hostedMode` makes it.
+    // `hostedMode` makes the set.
     let set = try hostedMode(mode, "hostDescriptor(in:)").ports.set!
     return HostDescriptor(fileDescriptor: set.fileDescriptor, generation: set.rebuilds)
   }
@@ -31,10 +32,11 @@ extension RunLoop {
   /// in this mode [RLK-HOST-18].
   ///
   /// Nesting: a callout of the loop may run the host's loop (a dialogue, a popup, a drag), which prepares and serves
-  /// the loop there as it does outside. That is another wait, in any mode, and to any depth. Entry observers are called
-  /// as for each `runPendingWork(in:)`. A descriptor source, a timer or an observer whose callout is on the stack is
-  /// not called again, and nor is a function of the main queue. If the wait is open when the callout returns, it ends
-  /// then; a stop that has come for it stops the run that has made the callout [RLK-HOST-26, RLK-HOST-27].
+  /// the loop there as it does outside. The host then has another wait, which may be in another mode, and waits may
+  /// nest to any depth. Entry observers are called as for each `runPendingWork(in:)`. A descriptor source, a timer or
+  /// an observer whose callout is on the stack is not called again. The main queue is not served while one of its
+  /// functions is on the stack. If the inner wait is open when the callout returns, it ends then; a stop that has come
+  /// for it stops the run that has made the callout [RLK-HOST-26, RLK-HOST-27].
   ///
   /// - Returns: True if work is pending already: call `runPendingWork(in:)` instead of waiting [RLK-HOST-2].
   /// - Thread: The loop's own. - Blocks: No. - Re-entry: Allowed in callouts of the loop.
@@ -65,11 +67,11 @@ extension RunLoop {
 
   /// Runs what is pending. Call it when the descriptor is readable, or when `prepareToWait(in:)` has returned true.
   ///
-  /// The call ends the wait, and makes a run of one pass that does not wait. It does so also in a mode that is empty,
-  /// or holds only items whose `keepsRunning` is false [RLK-KEEP-6]. If nothing is pending, it makes no pass
+  /// The call ends the wait, and makes a run of one pass that does not wait. It makes the pass even in a mode that is
+  /// empty, or holds only items whose `keepsRunning` is false [RLK-KEEP-6]. If nothing is pending, it makes no pass
   /// [RLK-HOST-4]. Before the pass serves a ready descriptor, other code of the host, or a block or source of the pass,
-  /// may read it. Then the pass serves only what is left, such as a hang-up or an error [RLK-HOST-16]. The check costs
-  /// one system call for each ready descriptor, also for an owned one.
+  /// may read from the descriptor. Then the pass serves only what is left, such as a hang-up or an error [RLK-HOST-16].
+  /// To find out, it makes one system call for each ready descriptor, also for an owned one.
   /// - Returns: `.stopped` if `stop()` was called since `prepareToWait(in:)` [RLK-HOST-9], also by a callout of this
   ///   call [RLK-HOST-15]; else `.timedOut`. `isEmpty(in:)` says whether anything is left to wait for.
   /// - Thread: The loop's own. - Blocks: No. - Re-entry: As `prepareToWait(in:)`.
@@ -83,7 +85,7 @@ extension RunLoop {
     let isAsked = wait.isWoken || wait.isStopped
     guard try isAsked || hosted.hasHostedWork(on: self) else { return .timedOut }
     let (result, isStopped) = try runHostedPass(in: mode)
-    // The run ends after its one pass and does not read a stop: as in CFRunLoop, the limit comes first.
+    // The run ends after its one pass and does not read a stop: its limit has passed and comes first, as in CFRunLoop.
     return wait.isStopped || isStopped ? .stopped : result
   }
 
@@ -96,13 +98,13 @@ extension RunLoop {
     return (try result.get(), isStopped)
   }
 
-  /// Ends the wait that `prepareToWait(in:)` has begun, without a pass: for a host that does not serve the loop any
+  /// Ends the wait that `prepareToWait(in:)` has begun, without a pass. Call it if the host does not serve the loop any
   /// more, or not now. Does nothing if no wait has begun.
   ///
   /// The call notifies the observers of after-waiting if those of before-waiting were notified [RLK-HOST-21]. It drops
-  /// a stop or a wake that came for the wait, as a loop does that does not run [RLK-HOST-18]. If the wait was begun in
-  /// a callout, the wake goes on to the enclosing run. Blocks, signals, events and messages stay for the next run or
-  /// host. If the host has begun a wait in a callout of the loop, and another one around it, the call ends both.
+  /// a stop or a wake that came for the wait, as a loop that does not run drops them [RLK-HOST-18]. If the wait was
+  /// begun in a callout, the wake goes on to the enclosing run. Blocks, signals, events and messages stay for the next
+  /// run or host. If the host has begun a wait in a callout of the loop, and another one around it, the call ends both.
   /// - Re-entry: Allowed in callouts and observers of the loop; then the wait ends when these, or the run that called
   ///   them, have returned [RLK-HOST-20].
   /// - Thread: The loop's own. - Blocks: No.
@@ -127,7 +129,7 @@ extension RunLoop {
     endLeftHostedWaits()
   }
 
-  /// Checks a call of the host. Returns the mode, with the descriptors that a host polls.
+  /// Checks a call of the host. Returns the mode, which then has a port set and a timerfd for the host.
   private func checkHost(_ name: Mode, _ call: String) throws(RunLoopError) -> ModePointer {
     try checkOwner(call)
     endWhatWasLeft()

@@ -1,8 +1,8 @@
 // MARK: Waits without a pass
 
 extension RunLoop {
-  /// Ends the waits on this level of nesting that are to end (`hasLeft`), and returns true if there was one. Drops a
-  /// stop that came for such a wait. If an observer forks here, nothing more changes in the child.
+  /// Ends the waits of the current callout that are to end (`hasLeft`), and returns true if there was one. Drops a stop
+  /// that came for such a wait. If an observer forks here, the function changes nothing more in the child.
   @discardableResult
   func endLeftHostedWaits() -> Bool {
     var hasEnded = false
@@ -21,7 +21,8 @@ extension RunLoop {
     endHostedWaitsOfCallout(seenFrom: StackPlace(&end))
   }
 
-  /// The callout may be that of an observer which a call of the host is notifying. That call goes on.
+  /// The callout may be that of an observer that a call of the host is notifying. Then that call goes on, and its wait
+  /// stays open.
   @inline(never)
   private func endHostedWaitsOfCallout(seenFrom place: StackPlace) {
     guard isInThisProcess else { return }

@@ -12,9 +12,9 @@
 /// }
 /// ```
 ///
-/// Nesting: a callout of the loop may run the host's loop, so that the calls come from that callout
-/// (`RunLoop.prepareToWait(in:)`). If the callout leaves a wait open, the wait ends with the callout, and the adapter
-/// has nothing to do.
+/// Nesting: a callout of the loop may run the host's loop, so that the adapter makes these calls inside the callout
+/// (`RunLoop.prepareToWait(in:)`). If the callout leaves a wait open, the loop ends the wait after the callout; the
+/// adapter need not do so.
 /// - Thread: The loop's own, for all members.
 /// - SeeAlso: `RunLoop.prepareToWait(in:)`; in C, for an `rlc_loop`: `<crunloop/adapters/hosted.h>`.
 public final class LoopHosting {
@@ -24,7 +24,7 @@ public final class LoopHosting {
   public let mode: RunLoop.Mode
   /// What the host polls. If `prepare()` changes it, a host that watches it by epoll adds it again.
   public private(set) var descriptor: RunLoop.HostDescriptor
-  /// The error that the loop has thrown, and that has ended the hosting. Nil before.
+  /// The error that the loop has thrown, and that has ended the hosting. Nil if there was none.
   public private(set) var failure: (any Error)?
   /// False after `leave()`, and once the loop has failed.
   public private(set) var isAttached = true
@@ -36,14 +36,14 @@ public final class LoopHosting {
   /// the sleep ends. The descriptor may be another mode's than `descriptor`. The closure returns true as soon as the
   /// descriptor is readable, the moment has come, or the host has served a source of its own. It returns false at once
   /// if the host cannot be iterated now. While the closure iterates the host, the adapter calls neither `prepare()` nor
-  /// `serve()`, because the run serves its own mode alone. A callback that itself runs the host's loop is an exception.
-  /// If several hosts have set a closure, the run calls the one that was set last.
+  /// `serve()`, because the run serves its own mode itself. If a callback runs the host's loop, the adapter calls them
+  /// in that callback. If several hosts have set a closure, the run calls the one that was set last.
   public var sleep: ((_ descriptor: Int32, _ until: RunLoop.Instant) -> Bool)? {
     didSet { if isAttached, loop.isCurrent { loop.setHostSleep(sleep, of: ObjectIdentifier(self)) } }
   }
 
-  /// Whether a run of the loop sleeps in a host: `sleep` was called, and no run was begun in a callback since. False
-  /// once that run was left by an exception or longjmp(3), which `sleep` cannot notice.
+  /// True if a run of the loop sleeps in a host: it has called `sleep`, and no callback has begun another run since.
+  /// False once an exception or longjmp(3) has left that run, which `sleep` cannot notice.
   public var isAsleep: Bool { loop.isAsleepInHost }
 
   private var onStop: (() -> Void)?
@@ -122,7 +122,7 @@ public final class LoopHosting {
     sleep = nil
     isAttached = false
     (onStop, onFailure) = (nil, nil)
-    // This throws for a loop that has ended, or is another thread's or the parent's. In these cases no wait has to end.
+    // This throws if the loop has ended, or is another thread's or the parent process's. Then no wait has to end.
     try? loop.cancelWaits(for: ObjectIdentifier(self))
   }
 
