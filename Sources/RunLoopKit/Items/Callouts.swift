@@ -1,9 +1,9 @@
 // The functions that call user code while a loop runs. Ports, events and channels have their own files like this; no
-// other file calls user code. Each kind of call has one function, which is never inlined. Stack traces and profiles
-// explain themselves by these names, so do not rename them. No two functions have the same shape, which is their
-// parameters and their result: the optimiser would merge them, even if they read fields at different offsets. In
-// machine code no function ends in a call, which the optimiser would turn into a jump. Where a function returns a
-// constant, the constant gives it a shape of its own, or an end that is no call.
+// other file calls user code. Each kind of call has one function, which is never inlined. Its name explains stack
+// traces and profiles, so do not rename it. No two functions have the same parameters and result: the optimiser would
+// merge them, even if they read fields at different offsets. In machine code no function ends in a call: the optimiser
+// would turn that call into a jump, and the function would be missing from the stack. Some functions return a constant
+// that says nothing, for one of these two reasons.
 
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_BLOCK__(_ block: () -> Void) {
@@ -112,9 +112,9 @@ func __RUNLOOPKIT_IS_DRAINING_A_SCOPE__(_ action: (() -> Void)?) -> Bool {
 
 // MARK: Closures
 
-// The closures of items, as callouts borrow them. An invalidated item releases its closure, so the closure is a
+// Each item keeps its closure in a noncopyable struct. An invalidated item releases its closure, so the closure is a
 // variable. A call of a closure in a variable counts a reference, since the compiler must assume that the call changes
-// the variable. A noncopyable struct is borrowed for the call instead, and costs as little as a constant. This is safe
+// the variable. A call borrows a noncopyable struct instead, and costs as little as with a constant. This is safe
 // because no thread exchanges a closure while a callout of its item is on any stack (Removal/ClosureEnd.swift).
 
 extension RunLoop.Observer {

@@ -1,13 +1,13 @@
 internal import RunLoopLibc
 
-/// Implemented by the classes of event sources. These are in other modules and override nothing: `EventSource` calls
-/// this protocol instead.
+/// Implemented by the subclasses of `EventSource`. They are in other modules and override nothing; `EventSource` calls
+/// them by this protocol.
 package protocol EventService: AnyObject {
-  /// Called on the thread that has added the source to a mode, with no lock held. Another thread may have removed the
-  /// source since.
+  /// Called after a thread has added the source to a mode, on that thread, with no lock held. Another thread may have
+  /// removed the source since.
   func hasJoined()
-  /// Takes one event and calls the source's closure. Returns true if it called. The source's descriptors stay open
-  /// during the call.
+  /// Takes one event and calls the source's closure. Returns true if it has called the closure. The source's
+  /// descriptors stay open during the call.
   /// - Parameter ready: What the descriptor is ready for, in bits of `PortRegistration`.
   /// - Thread: The loop's own.
   func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool
@@ -29,14 +29,14 @@ extension RunLoop {
   /// The superclass of signal sources, child sources, file watches and memory pressure sources. A program neither
   /// subclasses it nor creates one.
   ///
-  /// An event source wakes its loop by itself. The loop calls it on the loop's thread, one event a pass, in the modes
-  /// that hold it [RLK-SIGNAL-3, RLK-SIGNAL-6]. The source's own descriptors are close-on-exec, and are closed when the
-  /// source is invalidated or destroyed [RLK-SIGNAL-17, RLK-CHILD-11, RLK-WATCH-8, RLK-PRESSURE-2]. While a callout is
-  /// on the stack, a nested run serves further events [RLK-SIGNAL-13]. In a child of fork(2) an inherited source is
-  /// dead, like all items [RLK-CHILD-33, RLK-SIGNAL-18].
+  /// An event wakes the loop. The loop calls the source on the loop's thread, one event a pass, in the modes that hold
+  /// the source [RLK-SIGNAL-3, RLK-SIGNAL-6]. The source's own descriptors are close-on-exec, and are closed when the
+  /// source is invalidated or destroyed [RLK-SIGNAL-17, RLK-CHILD-11, RLK-WATCH-8, RLK-PRESSURE-2]. While a callout of
+  /// the source is on the stack, a nested run may call the source for further events [RLK-SIGNAL-13]. In a child of
+  /// fork(2) an inherited source is dead, like all items [RLK-CHILD-33, RLK-SIGNAL-18].
   /// - Thread: Any, for all members.
   open class EventSource: DescriptorItem, @unchecked Sendable {
-    /// The source itself, as the service that its class implements.
+    /// The source itself, as an `EventService`.
     unowned(unsafe) private final var service: (any EventService)?
 
     package init(
@@ -75,7 +75,7 @@ extension RunLoop {
 
 // MARK: Modes
 
-// For the classes of event sources, which move between modes, pause, and change their interest.
+// For the subclasses in other modules. Their sources move between modes, pause, and change their interest.
 
 extension RunLoop.EventSource {
   /// The loop of each membership. - Thread: Any.
@@ -87,8 +87,8 @@ extension RunLoop.EventSource {
   }
 
   /// Makes the modes in `places` the modes of the source. The source leaves all its other modes, except those of the
-  /// loop `other`, and enters the places that it is not in. If modes refuse the source, it enters the others, and the
-  /// last error is returned. Only one thread at a time may call this, and it must hold no loop's lock.
+  /// loop `other`, and enters the places that it is not in. If some modes refuse the source, it enters the rest, and
+  /// the function returns the last error. Only one thread at a time may call this, and it must hold no loop's lock.
   package final func move(to places: [(loop: RunLoop, mode: ModePointer)], except other: RunLoop?) -> (any Error)? {
     for link in withLinks({ Array($0) })
     where link.loop !== other && !places.contains(where: { $0.mode == link.mode }) {
@@ -110,7 +110,7 @@ extension RunLoop.EventSource {
     loop.lock.withLock { setMuted(rests, on: loop) }
   }
 
-  /// Sets the source's interest and returns the previous one. A port set gets the new one by `renewInterest(in:)`.
+  /// Sets the source's interest and returns the previous one. `renewInterest(in:)` then registers the new interest.
   /// - Parameter interest: Bits of `PortRegistration`.
   /// - Thread: Any.
   package final func exchangeInterest(_ interest: UInt32) -> UInt32 {
@@ -124,7 +124,7 @@ extension RunLoop.EventSource {
 }
 
 extension RunLoop {
-  /// The name never changes. The lock is only taken because ThreadSanitizer takes a change of one part of a mode for a
-  /// change of all of it.
+  /// The name never changes. This holds the lock only because ThreadSanitizer treats a change of one part of a mode as
+  /// a change of the whole mode.
   fileprivate func name(of mode: ModePointer) -> Mode { lock.withLock { mode.name } }
 }

@@ -4,7 +4,7 @@ package struct HeldLoop: ~Copyable {
   private let loop: Unmanaged<RunLoop>
   private let isRetained: Bool
 
-  /// Something else must retain the loop until this returns.
+  /// The caller must see to it that the loop is retained until this returns.
   package init(_ loop: Unmanaged<RunLoop>) {
     self.loop = loop
     isRetained = !loop._withUnsafeGuaranteedRef { $0.isHeldByCaller }

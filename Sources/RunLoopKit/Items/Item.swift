@@ -13,16 +13,16 @@ extension RunLoop {
     /// `AtomicLazyReference` would cost hundreds of instructions for each load, since the compiler (6.3) does not
     /// specialise it.)
     private final let extrasAddress: Atomic<UInt>
-    /// A leaf lock: a thread that holds it takes no loop's lock. It remembers the process that made it, since an
-    /// inherited item is dead in a child of fork(2).
+    /// A leaf lock: a thread that holds it takes no loop's lock. Its `forkGeneration` identifies the process that made
+    /// the item, since an inherited item is dead in a child of fork(2).
     private final let leaf = Lock()
     final let validity = Atomic<Bool>(true)
     /// True while the callout of this observer or timer is on the stack.
     final let firing = Atomic<Bool>(false)
     final let kind: Kind
 
-    /// Which subclass the item is. The kind never changes, so a cast that the kind proves needs no check. Proof: only
-    /// the initialisers of `Source`, `Timer`, `Observer` and `Port` pass `.source`, `.timer`, `.observer` and `.port`.
+    /// The item's class. The kind never changes, so a cast that the kind proves needs no check. Proof: only the
+    /// initialisers of `Source`, `Timer`, `Observer` and `Port` pass `.source`, `.timer`, `.observer` and `.port`.
     /// Only those of `PortSource` and `FileDescriptorSource` pass `.portSource` and `.descriptorSource`, and only
     /// `EventSource.init` passes `.eventSource` and `.connection`; the classes of these four kinds are descriptor
     /// items. Programs cannot subclass any of them.
@@ -100,7 +100,7 @@ extension RunLoop {
     @inline(__always)
     final var isBackground: Bool { extras?.isBackground.load(ordering: .acquiring) ?? false }
 
-    /// Returns false if this changes nothing.
+    /// Sets `isBackground`. Returns false if it had that value already.
     final func setBackground(_ isBackground: Bool) -> Bool {
       guard isBackground || extras != nil else { return false }
       return (extras ?? makeExtras()).isBackground.exchange(isBackground, ordering: .acquiringAndReleasing)
@@ -114,8 +114,8 @@ extension RunLoop {
       set { (extras ?? makeExtras()).isHidden = newValue }
     }
 
-    /// True if the end of its loop invalidates the item, even if something else retains it. That resumes the task that
-    /// waits for the item. Set before the item is added.
+    /// True if the end of its loop invalidates the item, even if other code retains it. The invalidation resumes the
+    /// task that waits for the item. Set before the item is added.
     package final var endsWithItsLoop: Bool {
       get { extras?.endsWithItsLoop ?? false }
       set { (extras ?? makeExtras()).endsWithItsLoop = newValue }
@@ -130,7 +130,7 @@ extension RunLoop {
       }
     }
 
-    /// The description of the context, which ends that of the item; empty if there is none. Calls user code.
+    /// The text about the context at the end of the item's description; empty if there is no context. Calls user code.
     package final var contextText: String {
       guard let context = extras?.context else { return "" }
       var words = ""
@@ -138,8 +138,8 @@ extension RunLoop {
       return words.isEmpty ? "" : ", context \(words)"
     }
 
-    /// The serial of the only loop that the item may join; nil if it may join any. Not the loop's address, which a
-    /// later loop may get.
+    /// The serial of the only loop that the item may join; nil if the item may join any. An address would not do, since
+    /// a later loop may get the same.
     final var onlyLoop: UInt64? { extras?.onlyLoop }
 
     @inline(__always)
@@ -178,14 +178,15 @@ extension RunLoop {
     /// Ends state that must not outlive the item's memberships. Called once, after the invalid item has left its modes.
     func hasLeft() {}
 
-    /// Takes one event and calls the item's closure. Returns true if it called. The loop holds no lock. It has found
-    /// the item ready, valid, and a member of the running mode, but another thread may have changed that since.
+    /// Takes one event and calls the item's closure. Returns true if it has called the closure. The loop holds no lock.
+    /// It has found the item ready, valid, and a member of the running mode, but another thread may have changed that
+    /// since.
     /// - Parameter ready: `RLC_` bits; 0 for a port.
     /// - Thread: The loop's own.
     func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool { false }
 
-    /// Releases the closure by putting one that does nothing in its place. No callout of the item is on any stack, and
-    /// none can begin.
+    /// Releases the closure by putting one that does nothing in its place. Called when no callout of the item is on any
+    /// stack, and none can begin.
     func releaseBody() {}
 
     @inline(__always)
@@ -195,7 +196,7 @@ extension RunLoop {
       return try body(&links)
     }
 
-    /// For state of subclasses that the leaf lock guards.
+    /// Calls `body` under the leaf lock, for state of subclasses that this lock guards.
     @inline(__always)
     final func withLeafLock<R>(_ body: () -> R) -> R { leaf.withLock(body) }
 

@@ -1,5 +1,5 @@
-// An item as an object of its class. Proof of the casts: `Item.Kind`. They are not checked, except in debug builds,
-// because adding and removing an item makes them. Code that runs rarely uses `as?`.
+// Casts of an item to its class. `Item.Kind` says why they are right. Only debug builds check them, since every
+// addition and removal of an item makes some. Code that runs rarely uses `as?`.
 
 extension RunLoop.Item {
   /// For the kinds `.portSource`, `.descriptorSource`, `.eventSource` and `.connection`.

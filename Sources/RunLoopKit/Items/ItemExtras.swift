@@ -30,7 +30,7 @@ final class ItemExtras: @unchecked Sendable {
     self.descriptors = descriptors
   }
 
-  /// Returns the address of an object, which the caller must release; 0 if there is nothing to keep.
+  /// Returns the address of an object that the caller must release; 0 if all arguments have their default values.
   static func make(order: Int, onlyLoop: RunLoop?, descriptors: ItemDescriptors?) -> UInt {
     if order == 0, onlyLoop == nil, descriptors == nil { return 0 }
     let extras = ItemExtras(order: order, onlyLoop: onlyLoop?.serial, descriptors: descriptors)

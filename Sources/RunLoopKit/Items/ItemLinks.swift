@@ -39,7 +39,7 @@ extension OneOrMany<ItemLink> {
     return (mode, first.unsafelyUnwrapped.token)  // the guard has shown that there is one
   }
 
-  // The next two copy no link, since a copy counts a reference. The link itself retains the loop.
+  // The next two do not copy the link, since a copy counts a reference. They need not retain the loop: the link does.
 
   /// The loop if the item is in one mode and in nothing else.
   @inline(__always)
@@ -112,7 +112,7 @@ extension RunLoop.Item {
     }
   }
 
-  /// Ends the item's membership in a mode of the loop if it has no other, and returns its mode and token.
+  /// If the item has a single membership, and that is in a mode of the loop, ends it and returns its mode and token.
   @inline(__always)
   final func unlinkOnly(of loop: RunLoop) -> (mode: ModePointer, token: UInt64)? {
     withLinks { links in

@@ -4,7 +4,7 @@ extension RunLoop {
   /// Such an item can be added to this loop only. The loop calls and releases its closure on this thread only, so the
   /// closure need not be `Sendable`. The call traps on any other thread than the loop's own.
   ///
-  /// An error that `body` throws keeps its type [RLK-ADD-10]. A closure has to name that type:
+  /// An error that `body` throws keeps its type [RLK-ADD-10]. For that the closure has to name the type:
   /// `{ local throws(MyError) in ... }`.
   /// - Parameter body: Called once, before the return, on this thread.
   /// - Returns: What `body` returned. - Thread: The loop's own. - Throws: What `body` throws.
@@ -35,9 +35,10 @@ extension RunLoop {
 
     /// Creates a timer and adds it to `mode`.
     /// - Parameters:
-    ///   - delay: Counted on the timer's clock, from the call; zero or less: the timer is due at once.
-    ///   - interval: Zero or less: the timer fires once.
-    ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all.
+    ///   - delay: The time from the call to the first date. If it is zero or less, the timer is due at once.
+    ///   - interval: The time between two dates. If it is zero or less, the timer fires once.
+    ///   - tolerance: How late the loop may fire the timer to save a wake. Zero or less means not at all, nil the
+    ///     loop's `defaultTimerTolerance`.
     ///   - clock: The clock of the timer's dates.
     ///   - mode: `.common` stands for all common modes.
     ///   - body: Called on this thread each time the timer fires.
@@ -50,9 +51,8 @@ extension RunLoop {
       try timer(clock, Time.advance(loop.kernel.now(clock), by: delay), interval, tolerance, mode, body)
     }
 
-    /// As `timer(after:interval:tolerance:on:in:_:)`, with an absolute first date, whose type chooses the timer's
-    /// clock. An interval of zero or less means that the timer fires once, a tolerance of zero or less that there is
-    /// none.
+    /// Does what `timer(after:interval:tolerance:on:in:_:)` does, but with an absolute first date. The date's type
+    /// chooses the timer's clock.
     @discardableResult
     public func timer(
       fireDate: some ClockInstant, interval: Duration = .zero, tolerance: Duration? = nil, in mode: Mode = .default,
@@ -61,9 +61,10 @@ extension RunLoop {
       try timer(type(of: fireDate).clock, fireDate.nanoseconds, interval, tolerance, mode, body)
     }
 
-    /// Creates a disarmed timer that fires once for each date it is given, and adds it to `mode`.
+    /// Creates a disarmed timer that fires once for each date that the program sets, and adds it to `mode`.
     /// - Parameters:
-    ///   - tolerance: How late the loop may fire it to save a wake; zero or less: not at all.
+    ///   - tolerance: How late the loop may fire the timer to save a wake. Zero or less means not at all, nil the
+    ///     loop's `defaultTimerTolerance`.
     ///   - clock: The clock of the timer's dates.
     ///   - mode: `.common` stands for all common modes.
     ///   - body: Called on this thread each time the timer fires.
@@ -88,9 +89,9 @@ extension RunLoop {
 
     /// Creates an observer and adds it to `mode`.
     /// - Parameters:
-    ///   - activities: The moments of a pass at which it is called.
-    ///   - order: Lower is called first.
-    ///   - repeats: False: the observer is invalid after its first call.
+    ///   - activities: The moments of a run at which the loop calls the observer.
+    ///   - order: The loop calls observers of lower order first.
+    ///   - repeats: If this is false, the observer is invalid after its first call.
     ///   - mode: `.common` stands for all common modes.
     ///   - body: Called on this thread.
     /// - Throws: As `add(_:to:)`.
@@ -105,7 +106,7 @@ extension RunLoop {
 
     /// Creates a signalled source and adds it to `mode`. Any thread may signal it.
     /// - Parameters:
-    ///   - order: Lower is performed first.
+    ///   - order: The loop performs sources of lower order first.
     ///   - hooks: Called when the source enters and leaves a mode, on the thread that causes this.
     ///   - mode: `.common` stands for all common modes.
     ///   - body: Called on this thread.
@@ -121,8 +122,8 @@ extension RunLoop {
     /// Creates a port source on a counter and adds it to `mode`.
     /// - Parameters:
     ///   - fileDescriptor: The counter or pipe to read from; at least 0, and open.
-    ///   - limit: How often the loop may call the source; nil: always.
-    ///   - order: Ignored.
+    ///   - limit: How often the loop may call the source; nil sets no limit.
+    ///   - order: Ignored: port sources are served in the order of readiness.
     ///   - mode: `.common` stands for all common modes.
     ///   - body: Called on this thread.
     /// - Throws: As the initialiser of `PortSource`, and `add(_:to:)`.

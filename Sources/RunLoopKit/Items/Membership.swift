@@ -1,13 +1,13 @@
 extension RunLoop {
   /// Adds an item to a mode, and creates the mode if it does not exist. An item that is added to `.common` is in all
-  /// common modes, now and later.
+  /// common modes, also in those that become common later.
   ///
   /// - Returns: True if anything changed. Like CFRunLoop, the loop ignores an item that is invalid, a member already,
   ///   equal to a member (sources), or in another loop (timers and observers), and returns false [RLK-ADD-1,
   ///   RLK-ADD-2]. `diagnostics` reports why.
   /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.itemInOtherLoop` for an item made by another loop's
-  ///   `assumeOnLoop` [RLK-ADD-6]; `.system` if the kernel refuses a descriptor, or has none left that the mode needs
-  ///   for a source or port [RLK-ADD-8]. After an error the item is only in the modes in which it was before
+  ///   `assumeOnLoop` [RLK-ADD-6]; `.system` if the kernel refuses to watch a descriptor, or to make one that the mode
+  ///   needs for a source or port [RLK-ADD-8]. After an error the item is only in the modes in which it was before
   ///   [RLK-ADD-3, RLK-ADD-4, RLK-ADD-11]. A timer needs no descriptor: while the mode has none for it, the timeout of
   ///   each wait carries the timer's date.
   /// - Thread: Any; a sleeping loop serves the item at once. A source's `schedule` is called before the return.
@@ -27,14 +27,15 @@ extension RunLoop {
     if let hooks = item.hooks { change.forEach(mode) { hooks.entered($0, of: self) } }
     if item.kind == .port, change.isAny { try checkConnections(of: item.asPort, change, mode) }
     if item.kind == .eventSource, change.isAny { (item as? EventSource)?.hasEntered() }
-    // A thread that has invalidated the item meanwhile may have missed this membership.
+    // If another thread has invalidated the item meanwhile, it may have missed this membership.
     if item.isInvalidated { detachLate(item) }
     if change.isAny { return true }
     explainIgnored(item, mode)
     return false
   }
 
-  /// Takes the port out of the modes again if nothing accepts its connections: its peers would wait for ever.
+  /// If nothing accepts the port's connections, takes the port out of the modes again and throws. Otherwise its peers
+  /// would wait for ever.
   private func checkConnections(of port: Port, _ change: Change, _ mode: Mode) throws {
     guard let refusal = port.mailbox.transport?.refusal else { return }
     switch change {
@@ -47,8 +48,8 @@ extension RunLoop {
     throw refusal
   }
 
-  /// Removes an item from a mode. For `.common`, removes it from the record of common items and from all common modes.
-  /// Returns true if anything changed.
+  /// Removes an item from a mode. For `.common`, removes it from the loop's list of common items and from all common
+  /// modes. Returns true if anything changed.
   ///
   /// - Thread: Any. A source's `cancel` is called before the return. - SeeAlso: `CFRunLoopRemoveSource`, `…Timer`,
   ///   `…Observer`.
@@ -61,7 +62,7 @@ extension RunLoop {
     return change.isAny
   }
 
-  /// True if the item, or an equal source, is in the mode; for `.common`, if it is in the record of common items.
+  /// True if the item, or an equal source, is in the mode; for `.common`, if it is in the loop's list of common items.
   /// - SeeAlso: `CFRunLoopContainsSource`, `…Timer`, `…Observer`.
   public func contains(_ item: Item, in mode: Mode = .default) -> Bool {
     guard isUsable, isOfThisProcess(item) else { return false }
@@ -76,7 +77,7 @@ extension RunLoop {
   }
 
   /// The items in the mode: signalled sources, observers (in their order), timers, port and descriptor sources
-  /// [RLK-ADD-9]. For `.common`: the record of the items that were added to the common modes, in the order of adding.
+  /// [RLK-ADD-9]. For `.common`, the items that were added to the common modes, in the order of adding.
   /// - Thread: Any; the result is a snapshot. - Complexity: O(items).
   public func items(in mode: Mode = .default) -> [Item] {
     guard isUsable else { return [] }
@@ -93,7 +94,7 @@ extension RunLoop {
   /// A membership that has begun or ended.
   struct Member {
     let mode: Mode
-    /// The item, or a source equal to it. Retained until the lock is released: this may be the last reference.
+    /// The item, or a source equal to it. Retained here because it must not be destroyed under the lock.
     let item: Item
   }
 
@@ -102,12 +103,13 @@ extension RunLoop {
     case nothing
     /// The item has entered or left the mode that the caller named.
     case membership
-    /// The caller named the common modes, or an equal source has left instead of the item.
+    /// The memberships that have changed. The caller has named the common modes, or an equal source has left instead of
+    /// the item.
     case memberships([Member], record: Item?)
 
     var isAny: Bool { if case .nothing = self { false } else { true } }
 
-    /// Calls `body` with each mode that has changed. `mode` is the one that the caller named.
+    /// Calls `body` with each mode that the item has entered or left. `mode` is the one that the caller named.
     func forEach(_ mode: Mode, _ body: (Mode) -> Void) {
       switch self {
       case .nothing: break
