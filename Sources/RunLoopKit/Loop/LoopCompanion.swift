@@ -1,5 +1,5 @@
-/// An object whose jobs a loop performs, and which the loop notifies when the loop ends: an executor, for example. It
-/// is no item, and may outlive the loop's thread.
+/// An object whose jobs a loop performs, for example an executor. The loop notifies it when the loop ends. It is no
+/// item, and may outlive the loop's thread.
 protocol LoopCompanion: AnyObject, Sendable {
   /// The number of jobs that a run of this mode would do if it began now. A mode with jobs is not empty. Called with
   /// the loop's lock held.
@@ -12,8 +12,8 @@ protocol LoopCompanion: AnyObject, Sendable {
   /// Called on any thread, with the loop's lock held.
   func loopQuits()
 
-  /// Called when an exception or longjmp(3) has left a run, and the jobs that it was performing (decision 0041). No
-  /// lock is held.
+  /// Called when an exception or longjmp(3) has left a run that may have been performing jobs (decision 0041). No lock
+  /// is held.
   /// - Thread: The loop's own.
   /// - Parameter run: The run's address on the stack.
   func runWasLeft(_ run: UInt)

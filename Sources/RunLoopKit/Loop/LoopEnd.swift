@@ -1,12 +1,12 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Ends the loop with its thread (rule 57). Removes all items under the lock; from then on adding and posting throw.
+  /// Ends the loop with its thread (rule 57). Removes all items under the lock; adding and posting throw afterwards.
   /// Then calls the `cancel` hook of each source for each of its modes, and releases items and pending blocks, on this
   /// thread and without the lock.
   func tearDown() {
     releaseAll()
-    owner.scopes?.drain(to: 0)  // the callouts of `releaseAll` may have put actions into them
+    owner.scopes?.drain(to: 0)  // the callouts of `releaseAll` may have put actions into the scopes
     for companion in lock.withLock({ state.endCompanions() }) { companion.loopHasEnded() }
   }
 

@@ -3,9 +3,9 @@ final class LoopExtras {
   private var idleWork: [RunLoop.Mode: IdleWork] = [:]
   /// The tolerance of timers that are added without one, in nanoseconds.
   var defaultTolerance: UInt64 = 0
-  /// Once made they stay until `deinit`, because the loop's thread counts without the lock.
+  /// Once made, the counters stay until `deinit`, because the loop's thread changes them without the lock.
   private var counters: UnsafeMutablePointer<Counters>?
-  /// True while the statistics are collected. Counters also exist while callouts are timed.
+  /// True while statistics are collected. Counters also exist for the timing of callouts.
   private(set) var isCollecting = false
   var slowCalloutReporter: (@Sendable (RunLoop.SlowCallout) -> Void)?
   /// Subtracted from the counters: what was counted before the collection began, and what `resetStatistics` has
@@ -14,7 +14,7 @@ final class LoopExtras {
   /// What was collected until the last collection ended.
   private var kept = RunLoop.Statistics()
 
-  /// The first `modesByName.count` modes of the loop.
+  /// The first `modesByName.count` modes of the loop, by name.
   private var modesByName: [RunLoop.Mode: ModePointer] = [:]
 
   deinit { counters?.destroy() }
@@ -27,14 +27,15 @@ final class LoopExtras {
   }
 
   func idleWork(for mode: RunLoop.Mode) -> IdleWork {
-    // The program finds the observer among the mode's items, and may have invalidated it.
+    // `items(in:)` shows the observer to the program, which may have invalidated it.
     if let work = idleWork[mode], work.observer.isValid { return work }
     let work = IdleWork(queue: idleWork[mode]?.queue ?? IdleQueue())
     idleWork[mode] = work
     return work
   }
 
-  /// Notifies the idle queues that the run at this stack address was left. - Thread: The loop's own.
+  /// Notifies the idle queues that an exception or longjmp(3) has left the run at this stack address.
+  /// - Thread: The loop's own.
   func idleBlocksAreLeft(in run: UInt) { for work in idleWork.values { work.queue.isLeft(run) } }
 
   /// Releases idle blocks that have not run. The loop has ended, and no other thread can reach this object any more.
@@ -52,7 +53,7 @@ final class LoopExtras {
 
   var isCounting: Bool { isCollecting || slowCalloutReporter != nil }
 
-  /// Called before `settleCounters` makes the loop's thread count. The thread counts already if callouts are timed.
+  /// Called before `settleCounters` makes the loop's thread count. If callouts are timed, the thread counts already.
   func beginCollecting(_ kernel: Kernel?) {
     isCollecting = true
     taken = RunLoop.Statistics(makeCounters().pointee, kernel)

@@ -18,7 +18,7 @@ struct LoopState: ~Copyable {
   /// True once the loop has notified its companions of its end. This field and the next stand here because they fit
   /// into padding.
   private(set) var companionsAreNotified = false
-  /// True once a block was withdrawn that was not in the queue: a drain may hold it.
+  /// True once a block was withdrawn that was no longer in the queue. A drain may hold that block.
   var drainsHaveWithdrawnBlocks = false
   var idleModes = IdleModes()
 
@@ -32,7 +32,7 @@ struct LoopState: ~Copyable {
     modes = [defaultMode]
   }
 
-  /// Returns the companions that the loop has to notify of its end. Later ones are not notified.
+  /// Returns the companions that the loop has to notify of its end. It will not notify companions that come later.
   mutating func endCompanions() -> [any LoopCompanion] {
     companionsAreNotified = true
     return companions.all

@@ -9,7 +9,7 @@ enum MainLoop {
   static var shared: RunLoop {
     if let loop = made.existing { return loop }
     let loop = made.current { RunLoop(isMain: true, Kernel.mainThreadsOwn) }
-    // If this is the main thread, its record gets the loop too, and ends it with the thread.
+    // If this is the main thread, its record gets the loop too, and ends the loop with the thread.
     if MainThread.isCurrent { _ = ThreadRecord.current.currentLoop }
     return loop
   }
@@ -28,9 +28,9 @@ enum MainLoop {
   }
 }
 
-/// The C core calls this at the end of the main thread, before all other destructors. The main loop then ends, even if
-/// only other threads have asked for it. If no thread has asked for it, it is made here and ends, so that a later
-/// caller gets an ended loop.
+/// The C core calls this at the end of the main thread, before all other destructors. It ends the main loop, even if
+/// only other threads have asked for the loop. If no thread has, it makes the loop and ends it, so that a later caller
+/// gets an ended loop.
 @_cdecl("rlk_kit_main_thread_ends")
 func mainThreadEnds() {
   StackPlace.framesAreLeft()

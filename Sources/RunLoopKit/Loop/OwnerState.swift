@@ -3,7 +3,7 @@
 struct OwnerState: ~Copyable {
   /// The first field: `RunLoop.innermostRun` finds it at the address of the struct.
   private var innermostRun = Activation.State()
-  /// How many polls in a row were answered without asking the kernel.
+  /// How many polls in a row the loop has skipped: it has only read the clock.
   var skippedPolls: UInt8 = 0
   static let mostSkippedPolls: UInt8 = 63
   private(set) var runs: UInt64 = 0
@@ -15,7 +15,7 @@ struct OwnerState: ~Copyable {
   var drain = BlockDrain()
   /// The innermost block on the stack whose caller waits for it in another thread.
   var awaitedCall: Unmanaged<CallOnStack>?
-  /// The item that is served next, in the turn of the item that has named it (`serveNext`).
+  /// The item that the loop serves next, in place of the item that has called `serveNext`.
   var successor: RunLoop.Item?
   var failedWaits = FailedWaits()
   /// The signalled sources that the passes on the stack have collected. Those of the innermost pass come last.

@@ -33,7 +33,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   package let forkGeneration = Kernel.forkGeneration
 
   private static let lastSerial = Atomic<UInt64>(0)
-  /// Unique in the process for ever.
+  /// A number that no other loop of the process has or will have.
   package let serial = RunLoop.lastSerial.add(1, ordering: .relaxed).newValue
 
   /// True for the loop of the process's first thread.
@@ -94,7 +94,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// True on the loop's own thread.
   public var isCurrent: Bool { isOwnThread && isInThisProcess }
 
-  /// As `isCurrent`, but also true of an inherited loop in a child of fork(2).
+  /// Like `isCurrent`, but also true for an inherited loop in a child of fork(2).
   private var isOwnThread: Bool {
     let own = ownThread.load(ordering: .relaxed)
     return own == pthread_self() || (own == 0 && isMain && becomesMainThreads())
@@ -106,7 +106,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     isUsable && MainThread.isCurrent && ThreadRecord.current.currentLoop === self
   }
 
-  /// True if the calling thread is the loop's own. A thread retains its loop, so the loop outlives the call.
+  /// True if the calling thread is the loop's own. That thread retains the loop, so the loop outlives the call.
   var isHeldByCaller: Bool { ownThread.load(ordering: .relaxed) == pthread_self() }
 
   /// Makes the calling thread the loop's own.
@@ -132,7 +132,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     guard !hasEnded else { throw endedError }
   }
 
-  /// `.loopEnded`; for the main loop it names the usual reason.
+  /// `.loopEnded`. For the main loop the text names the usual reason.
   @inline(never)
   package var endedError: RunLoopError { isMain ? .mainLoopEnded : .loopEnded }
 

@@ -23,7 +23,7 @@ package final class ThreadRecord {
   /// The calling thread's record; nil if the thread has used neither loops nor scopes.
   package static var existing: ThreadRecord? {
     guard let pointer = pthread_getspecific(key) else { return nil }
-    // `current` has set and retained it. The destructor of the key releases it.
+    // `current` has stored and retained the record. The destructor of the key releases it.
     return Unmanaged<ThreadRecord>.fromOpaque(pointer).takeUnretainedValue()
   }
 
@@ -66,8 +66,8 @@ package final class ThreadRecord {
     threadRecordEnds(pointer)
   }
 
-  /// Ends the loop and the scopes; called by the destructor of the thread-specific data. Callbacks still find the loop
-  /// until it has ended, but `whenEnded` does not.
+  /// Ends the loop and the scopes; called by the destructor of the thread-specific data. Callbacks find the loop as the
+  /// thread's until it has ended. `whenEnded` does not find it.
   fileprivate func end(_ pointer: UnsafeMutableRawPointer) {
     pthread_setspecific(Self.key, pointer)
     scopes.drain(to: 0)
@@ -83,7 +83,7 @@ package final class ThreadRecord {
   }
 }
 
-/// A C callback. A closure would inherit an actor's isolation.
+/// The destructor of `key`. The C library calls it at the thread's end.
 private func threadRecordEnds(_ pointer: UnsafeMutableRawPointer?) {
   guard let pointer else { return }
   // Consumes the reference that `current` has retained; `end` clears the value before it returns.
@@ -98,8 +98,8 @@ extension RunLoop {
     return MainThread.isCurrent ? MainLoop.existing : nil
   }
 
-  /// Ends the calling thread's loop and scopes, as the thread's end does. The thread may get new ones afterwards. Not
-  /// on the main thread.
+  /// Ends the calling thread's loop and scopes, as the thread's end does. The thread may get new ones afterwards. The
+  /// main thread must not call this.
   package static func endCurrent() { ThreadRecord.endCurrent() }
 }
 

@@ -17,8 +17,8 @@
 // this table an `AwaitedEnd` ends the run:
 //
 // | waiter                     | waits for             | waits on             | woken by
-// | `run`                      | a stop, an empty mode | `Stops`              | a stop; after a removal only a wake
-// | `run(until:)`              | a condition           | `AwaitedCondition`   | any event or wake; evaluated then
+// | `run`                      | a stop, an empty mode | `Stops`              | a stop; a removal alone wakes no run
+// | `run(until:)`              | a condition           | `AwaitedCondition`   | an event or wake; then evaluates it
 // | `run(in:_:)`               | a task's end          | `AwaitedTask`        | the task, by a hidden port
 // | `request`                  | a reply               | `AwaitedReply`       | the replier, by a hidden port
 //

@@ -43,7 +43,7 @@ struct CalloutTiming {
   /// When the call began; 0 if it is not timed.
   private let began: UInt64
 
-  /// For a call that is not counted, or is counted later.
+  /// For a call that no counter counts, or that is counted later.
   init(on loop: RunLoop) {
     guard let counters = loop.counters else {
       began = 0
@@ -70,7 +70,8 @@ struct CalloutTiming {
   func end(on loop: RunLoop) { if began != 0 { endUnreported(on: loop) } }
 
   /// Ends the timing of a callout, and reports the callout if it was slow. Call it after `CalloutRecord.end`, with no
-  /// lock held. `mode`: nil stands for the mode in which the loop runs.
+  /// lock held.
+  /// - Parameter mode: The mode that the report names; nil stands for the mode in which the loop runs.
   func end(_ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, in mode: ModePointer? = nil, on loop: RunLoop) {
     if began != 0 { endTimed(item, kind, mode, on: loop) }
   }
@@ -129,7 +130,7 @@ extension CalloutTiming {
   }
 }
 
-// MARK: For RunLoopEvents and RunLoopPorts, which make callouts inside of those of their own items
+// MARK: For RunLoopEvents and RunLoopPorts, whose own items call other items
 
 extension RunLoop {
   /// Notes that another item was called instead of the one whose turn it was; does nothing if that call is not timed.

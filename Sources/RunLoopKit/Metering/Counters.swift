@@ -1,20 +1,20 @@
 internal import Synchronization
 
-/// The counters of a loop. The loop's thread changes them, and any thread may read them. They need no lock: each count
-/// is one word, and a reader repeats its reading of the times if the owner changed them meanwhile.
+/// The counters of a loop. Its owner, the loop's thread, changes them, and any thread may read them. They need no lock:
+/// each count is one word, and a reader reads the times again if the owner has changed them meanwhile.
 struct Counters: ~Copyable {
-  /// What is counted; the raw value is the place of its word.
+  /// What is counted. The raw value is the index in `words`.
   enum Counter: Int, CaseIterable {
     case runs, passes, sleeps, spuriousWakes, timersFired, wakesSaved, sourcesPerformed, portCallouts, mainQueueTurns
     case blocksPerformed
-    /// In nanoseconds; of runs and sleeps that are over.
+    /// The nanoseconds of the runs and sleeps that are over.
     case runTime, sleepTime
 
     static let count = allCases.count
   }
 
   struct Times {
-    /// In nanoseconds, until now.
+    /// Both in nanoseconds, with the present run and sleep until now.
     let run: UInt64
     let sleep: UInt64
   }
@@ -22,7 +22,7 @@ struct Counters: ~Copyable {
   private let words: UnsafeMutablePointer<Atomic<UInt64>>
   /// Odd while the owner changes the times.
   private let sequence = Atomic<UInt64>(0)
-  /// When the first pass of the outermost run began, or counting began in that run; `forever` outside of runs.
+  /// When the first pass of the outermost run began, or when counting began in that run. `forever` outside of runs.
   private let runBegan = Atomic<UInt64>(Time.forever)
   /// The loop reports callouts that take longer than this, in nanoseconds. If it is `forever`, no callout is timed.
   let slowLimit = Atomic<UInt64>(Time.forever)
@@ -30,7 +30,7 @@ struct Counters: ~Copyable {
   private let sleepBegan = Atomic<UInt64>(Time.forever)
   /// When the loop last fell asleep in the current pass; `forever` if it has not slept in this pass.
   private let lastSleep = Atomic<UInt64>(Time.forever)
-  /// True if counting was off for a while: the stored beginnings of a run and of a sleep are not valid any more.
+  /// True if counting was off for a while. The stored beginnings of a run and of a sleep are not valid then.
   private let hasRestarted = Atomic<Bool>(false)
 
   init() {
@@ -45,7 +45,7 @@ struct Counters: ~Copyable {
 
   private subscript(counter: Counter) -> UInt64 { words[counter.rawValue].load(ordering: .relaxed) }
 
-  /// What was counted until now, by counter. - Parameter kernel: The loop's.
+  /// What was counted until now, in the order of `Counter`. - Parameter kernel: The loop's.
   func figures(_ kernel: Kernel?) -> [Int] {
     var figures = (0..<Counter.count).map { Int(truncatingIfNeeded: words[$0].load(ordering: .relaxed)) }
     let times = times(kernel)
@@ -136,7 +136,7 @@ struct Counters: ~Copyable {
       let (run, sleep) = (self[.runTime], self[.sleepTime])
       let (runBegan, sleepBegan) = (runBegan.load(ordering: .relaxed), sleepBegan.load(ordering: .relaxed))
       let isOld = hasRestarted.load(ordering: .relaxed)
-      let now = kernel.now()  // before the second read, so that reported times never decrease
+      let now = kernel.now()  // before the second read of `sequence`, so that reported times never decrease
       atomicMemoryFence(ordering: .acquiring)
       guard before & 1 == 0, sequence.load(ordering: .relaxed) == before else { continue }
       if isOld { return Times(run: run, sleep: sleep) }
