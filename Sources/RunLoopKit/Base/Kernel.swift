@@ -157,7 +157,7 @@ extension Kernel {
   }
 
   fileprivate static func threadEnds(_ hold: UnsafeMutableRawPointer) {
-    // `enter` has retained the object, and `leave` has not released it yet.
+    // `enter` has retained the hold, and `leave` has not released it yet.
     let rounds = Unmanaged<Hold>.fromOpaque(hold)._withUnsafeGuaranteedRef { hold in
       hold.rounds += 1
       return hold.rounds

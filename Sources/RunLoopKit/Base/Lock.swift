@@ -4,9 +4,10 @@ internal import Synchronization
 /// A futex lock. Not recursive, and never held while user code runs.
 ///
 /// The standard library's lock is not used: it is a priority-inheritance futex behind calls that ThreadSanitizer cannot
-/// see into. In a child of fork(2) an inherited lock never blocks: a thread of the parent may have held it at the fork,
-/// and would never unlock it in the child. No other thread of the child uses what the lock guards. The child does take
-/// inherited locks, because a callout that forks returns into its pass in the child, too.
+/// see into. In a child of fork(2) `lock` returns at once if an inherited lock is held: a thread of the parent may have
+/// held it at the fork, and would never unlock it in the child. This is safe, since only one thread of the child uses
+/// what an inherited lock guards. The child does take such locks, because a callout that forks returns into its pass in
+/// the child, too.
 package struct Lock: ~Copyable, Sendable {
   private static let free: UInt32 = 0
   private static let held: UInt32 = 1

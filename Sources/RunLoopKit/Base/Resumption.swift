@@ -2,7 +2,7 @@
 /// first of these resumes the task, once.
 package final class Resumption<Value: Sendable>: @unchecked Sendable {
   private struct State {
-    /// Set until the task is resumed.
+    /// Nil once the task is resumed.
     var continuation: UnsafeContinuation<Value, any Error>?
     /// Set when `begin` has returned. A result that comes earlier is kept in `early`, and the task's own thread then
     /// resumes the task. If another thread resumed a task that is not suspended yet, ThreadSanitizer would report a

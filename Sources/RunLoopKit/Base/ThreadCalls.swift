@@ -15,7 +15,7 @@ enum ThreadCalls {
   /// The process's `forkGeneration` << 1, plus 1 if the system has a barrier.
   private static let barrierAnswer = Atomic<UInt64>(0)
 
-  /// Whether the system has a barrier for all threads. A process asks once, with its first loop.
+  /// Whether the system has a barrier for all threads, membarrier(2). A process asks once, with its first loop.
   static var hasBarrier: Bool {
     let process = UInt64(Kernel.forkGeneration)
     var known = barrierAnswer.load(ordering: .relaxed)

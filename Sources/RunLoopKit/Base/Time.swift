@@ -7,7 +7,7 @@ package enum Time {
 
   static func add(_ time: UInt64, _ delta: UInt64) -> UInt64 { rlc_time_add(time, delta) }
 
-  /// The first `phase + n * interval` (n >= 1) after `now`, in closed form.
+  /// The first `phase + n * interval` (n >= 1) after `now`, computed without a loop.
   static func nextInPhase(_ phase: UInt64, _ interval: UInt64, after now: UInt64) -> UInt64 {
     rlc_time_next_in_phase(phase, interval, now)
   }
@@ -52,7 +52,7 @@ extension Duration {
     return Self.nanosecondsRoundedUp(attoseconds)
   }
 
-  /// Needs one division instruction, while `components` divides 128 bits by 128.
+  /// Takes one division instruction. `Duration.components` divides 128 bits by 128, which takes more.
   @inline(never)
   private static func nanosecondsRoundedUp(_ attoseconds: Int128) -> UInt64 {
     if attoseconds >= largest { return Time.forever }

@@ -4,7 +4,7 @@ internal import Synchronization
 extension RunLoop {
   /// The superclass of port sources, file descriptor sources and sources of system events, which all have a descriptor.
   ///
-  /// A program neither subclasses it nor creates one.
+  /// Programs neither subclass nor instantiate it.
   open class DescriptorItem: Item, @unchecked Sendable {
     /// `RLC_` bits of the core. The four lowest and the highest are the interest. The others say how the core reports
     /// readiness.

@@ -51,7 +51,7 @@ extension RunLoop {
       /// Out-of-band data of a socket; for other files what poll(2) reports as `POLLPRI` [RLK-PRESSURE-4].
       public static let priority = Readiness(rawValue: 128)
 
-      /// The bits that a handler may wait for, or receives.
+      /// The bits that a handler may wait for or receive.
       static let all: UInt32 = 0x8F
       /// The bits that a handler receives whatever its interest is.
       static let always: UInt32 = 0x0C

@@ -2,7 +2,7 @@
 final class ItemDescriptors: Sendable {
   /// The item's descriptor, if the item closes it at its end.
   let owned: OwnedDescriptor?
-  /// `owned` without a reference count, for code that holds the item.
+  /// `owned` without a reference count, for code that retains the item.
   let heldOwned: Unmanaged<OwnedDescriptor>?
   /// What epoll watches in place of a descriptor that it refuses. Closed when the item is destroyed.
   let standIn: OwnedDescriptor?

@@ -15,7 +15,7 @@ extension RunLoop {
       period = limit.period.nanosecondsRoundedUp
     }
 
-    /// Counts a callout that is about to be made. Returns false if it is one too many.
+    /// Counts a callout that is about to be made. Returns false if the limit does not allow it.
     func begin(now: UInt64) -> Bool {
       lock.withLock {
         if now >= periodEnd {

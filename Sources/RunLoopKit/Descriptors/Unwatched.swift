@@ -5,7 +5,8 @@ struct Unwatched {
   private var unreported: [Unmanaged<RunLoop.Item>] = []
   private var pause: UInt64 = 1_000_000
   private static let longestPause: UInt64 = 1_000_000_000
-  /// When the loop's own thread tries again. 0 after a new refusal: it then tries as soon as all have the error.
+  /// When the loop's own thread tries again. 0 after a new refusal: the thread then tries again as soon as each source
+  /// has received the error.
   var retryAt = Time.forever
 
   mutating func append(_ item: RunLoop.Item?) {

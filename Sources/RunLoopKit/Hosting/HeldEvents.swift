@@ -1,5 +1,6 @@
 // Events that a hosted loop has found before the pass that serves them. Meanwhile other code of the host, or a block or
-// source of the pass, may have read the descriptor. CFRunLoop finds no events so early: it polls after the sources.
+// source of the pass, may have read from the descriptor. CFRunLoop finds no events so early: it polls after the
+// sources.
 
 internal import RunLoopLibc
 
@@ -18,7 +19,7 @@ extension RunLoop {
 
 extension PassEvent {
   /// Returns what is left of the event; if nothing is left, drops it and returns nil. Polls the descriptor of a
-  /// descriptor source again, by one system call. All other events last, or were taken together with their data.
+  /// descriptor source again, by one system call. All other events stay true, or were taken together with their data.
   @inline(never)
   func ifStillTrue(in mode: ModePointer, of loop: RunLoop) -> PassEvent? {
     guard case .port(let item, let ready) = self else { return self }

@@ -1,7 +1,8 @@
 extension RunLoop {
   /// What a host polls to learn that a mode has work.
   ///
-  /// While two values are equal, a host that watches the descriptor with its own epoll instance need not add it again.
+  /// If a new value equals the previous one, a host that watches the descriptor with its own epoll instance need not
+  /// add it again.
   public struct HostDescriptor: Hashable, Sendable {
     /// The descriptor that the host polls for reading, level-triggered. It is readable whenever the mode has work
     /// [RLK-HOST-1].

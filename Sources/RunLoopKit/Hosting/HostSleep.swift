@@ -5,7 +5,7 @@
 package typealias HostSleep = (_ descriptor: Int32, _ until: RunLoop.Instant) -> Bool
 
 extension RunLoop {
-  /// `LoopHosting.sleep` for a host without a `LoopHosting`.
+  /// Sets what `LoopHosting.sleep` sets, for a host without a `LoopHosting`.
   package func setHostSleep(_ sleep: HostSleep?) throws {
     try checkOwner("setHostSleep(_:)")
     setHostSleep(sleep, of: ObjectIdentifier(self))

@@ -41,7 +41,7 @@ extension ModePointer {
     return hasWork
   }
 
-  /// Whether there is work that the descriptor does not show, or not yet: a wake, fetched events, messages, blocks,
+  /// Whether there is work, even if the descriptor does not show it (yet): a wake, fetched events, messages, blocks,
   /// signalled sources, due timers.
   private func findsHostedWork(on loop: RunLoop) -> Bool {
     if loop.ownHostedWait != nil, loop.wakes.hasPendingForHost { return true }

@@ -1,4 +1,4 @@
-// MARK: Waits without a pass
+// MARK: Waits that end without a pass
 
 extension RunLoop {
   /// Ends the waits of the current callout that are to end (`hasLeft`), and returns true if there was one. Drops a stop
@@ -57,7 +57,7 @@ extension RunLoop {
 // MARK: Waits and calls that were left by an exception or longjmp(3) (decision 0041)
 
 extension RunLoop {
-  /// Ends the runs and notifications that were left, as seen from a host's call at that place on the stack.
+  /// Ends the runs and notifications that were left, as seen from a host's call at `place` on the stack.
   /// - Thread: The loop's own.
   @inline(never)
   func endLeftHosting(seenFrom place: StackPlace) {

@@ -26,8 +26,8 @@ extension EventService {
 }
 
 extension RunLoop {
-  /// The superclass of signal sources, child sources, file watches and memory pressure sources. A program neither
-  /// subclasses it nor creates one.
+  /// The superclass of signal sources, child sources, file watches and memory pressure sources. Programs neither
+  /// subclass nor instantiate it.
   ///
   /// An event wakes the loop. The loop calls the source on the loop's thread, one event a pass, in the modes that hold
   /// the source [RLK-SIGNAL-3, RLK-SIGNAL-6]. The source's own descriptors are close-on-exec, and are closed when the
@@ -105,7 +105,7 @@ extension RunLoop.EventSource {
     return refusal
   }
 
-  /// Stops or resumes watching the source in the loop's port sets. It stays a member. - Thread: Any.
+  /// Stops or resumes watching the source in the loop's port sets. The source stays a member. - Thread: Any.
   package final func rest(_ rests: Bool, in loop: RunLoop) {
     loop.lock.withLock { setMuted(rests, on: loop) }
   }

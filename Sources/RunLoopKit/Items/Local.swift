@@ -222,7 +222,8 @@ extension RunLoop.Local {
     try port(queueLimit: queueLimit, in: mode, RunLoop.Port.answering(replying))
   }
 
-  /// Creates a port with a delegate, which it does not retain, and adds it to `mode`. - Throws: As `add(_:to:)`.
+  /// Creates a port with a delegate and adds it to `mode`. The port does not retain the delegate.
+  /// - Throws: As `add(_:to:)`.
   @discardableResult
   public func port(
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,

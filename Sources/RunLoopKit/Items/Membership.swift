@@ -27,7 +27,7 @@ extension RunLoop {
     if let hooks = item.hooks { change.forEach(mode) { hooks.entered($0, of: self) } }
     if item.kind == .port, change.isAny { try checkConnections(of: item.asPort, change, mode) }
     if item.kind == .eventSource, change.isAny { (item as? EventSource)?.hasEntered() }
-    // If another thread has invalidated the item meanwhile, it may have missed this membership.
+    // If another thread has invalidated the item meanwhile, that thread may have missed this membership.
     if item.isInvalidated { detachLate(item) }
     if change.isAny { return true }
     explainIgnored(item, mode)

@@ -50,7 +50,8 @@ extension RunLoop {
     withExtendedLifetime((left, recorded, extras)) {}
     for event in held { event.drop() }
     for timer in collected { timer.release() }
-    // The stack is not unwound and may retain these sources for ever, so their descriptors are closed here.
+    // The callouts of these sources have not returned. The stack is not unwound and may retain the sources for ever, so
+    // their descriptors are closed here.
     for source in served {
       source.owned?.release()
       source.invalidate()

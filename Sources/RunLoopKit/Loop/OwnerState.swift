@@ -3,7 +3,7 @@
 struct OwnerState: ~Copyable {
   /// The first field: `RunLoop.innermostRun` finds it at the address of the struct.
   private var innermostRun = Activation.State()
-  /// How many polls in a row the loop has skipped: it has only read the clock.
+  /// For how many polls in a row the loop has only read the clock.
   var skippedPolls: UInt8 = 0
   static let mostSkippedPolls: UInt8 = 63
   private(set) var runs: UInt64 = 0

@@ -66,8 +66,8 @@ package final class ThreadRecord {
     threadRecordEnds(pointer)
   }
 
-  /// Ends the loop and the scopes; called by the destructor of the thread-specific data. Callbacks find the loop as the
-  /// thread's until it has ended. `whenEnded` does not find it.
+  /// Ends the loop and the scopes; called by the destructor of the thread-specific data. Callbacks that this calls
+  /// still find the loop, except `whenEnded`.
   fileprivate func end(_ pointer: UnsafeMutableRawPointer) {
     pthread_setspecific(Self.key, pointer)
     scopes.drain(to: 0)
