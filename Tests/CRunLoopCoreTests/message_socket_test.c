@@ -167,10 +167,16 @@ static void test_RLC_MSGSOCK_3_process_descriptors_are_closed(void) {
         close_both(ends);
         return;
     }
-    for (size_t count = 0; count < 3; count++) {
-        CHECK_EQUAL(send_text(ends[0], "x", ends, count < 2 ? count : 2), 0);
+    CHECK_EQUAL(rlc_message_socket_pass_credentials(ends[1]), 0);
+    int many[RLC_MESSAGE_SOCKET_DESCRIPTORS];
+    for (size_t i = 0; i < RLC_MESSAGE_SOCKET_DESCRIPTORS; i++)
+        many[i] = ends[0];
+    const size_t counts[] = {0, 1, 2, RLC_MESSAGE_SOCKET_DESCRIPTORS};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        CHECK_EQUAL(send_text(ends[0], "x", many, counts[i]), 0);
         CHECK_EQUAL(rlc_message_socket_receive(ends[1], buffer, sizeof buffer, &received), 1);
-        CHECK_EQUAL(received.count, count);
+        CHECK(received.has_sender && !received.has_lost);
+        CHECK_EQUAL(received.count, counts[i]);
         rlc_received_close(&received, 0);
     }
     close_both(ends); /* run_case counts */

@@ -21,10 +21,11 @@
 /* SCM_PIDFD, a descriptor of the sender's process, from Linux 6.5 on. Processes that share the socket can enable it. */
 enum { PROCESS_DESCRIPTOR = 4 };
 
-/* Room for what the kernel may deliver: descriptors and one sender. */
+/* Room for what the kernel may deliver: descriptors, one sender, and a descriptor of the sender's process. */
 typedef union control {
     struct cmsghdr align;
-    char bytes[CMSG_SPACE(RLC_MESSAGE_SOCKET_DESCRIPTORS * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+    char bytes[CMSG_SPACE(RLC_MESSAGE_SOCKET_DESCRIPTORS * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred)) +
+               CMSG_SPACE(sizeof(int))];
 } control;
 
 int rlc_message_socket_pass_credentials(int fd) {
