@@ -42,7 +42,6 @@ final class UnservedWork: @unchecked Sendable {
     guard let descriptor = try? MainQueuePort.fileDescriptor(),
       let copy = try? RunLoopError.checkDescriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0), "fcntl(F_DUPFD_CLOEXEC)")
     else { return }
-    guard copy >= 0 else { return }
     handle = try? RunLoop.FileDescriptorSource(
       fileDescriptor: copy, interest: .readable, trigger: .oneShot, ownership: .closesWhenInvalidated,
       unpollable: .refuse, limit: nil, order: 0, onlyLoop: loop
