@@ -287,20 +287,20 @@ static void waker_close(waker *closed) {
     (void)closed;
 }
 
-static void kick(loop *to) {
+static void interrupt(loop *to) {
     static const uint64_t one = 1;
     if (atomic_load(&to->word) != POSTED && atomic_exchange(&to->word, POSTED) == ASLEEP)
         require(bench_write(to->event_fd, &one, sizeof one) == sizeof one, "write");
 }
 
 static void waker_wake(waker *to) {
-    kick(to->loop);
+    interrupt(to->loop);
 }
 
 static void post(loop *to, message *posted) {
     posted->next = NULL;
     atomic_exchange(&to->newest, posted)->next = posted;
-    kick(to);
+    interrupt(to);
 }
 
 static void defer_open(loop *self, deferred *opened, void (*fn)(deferred *)) {

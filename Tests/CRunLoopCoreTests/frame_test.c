@@ -1,4 +1,4 @@
-/* The frames that processes send to each other: what is taken apart, and what is not believed. */
+/* The frames that processes send to each other: what is taken apart, and what is not trusted. */
 #include "harness.h"
 
 typedef struct packet {

@@ -1,4 +1,4 @@
-/* Memory files: sealed by us, believed of others only if nobody can change them any more. */
+/* Memory files: sealed by us, trusted of others only if nobody can change them any more. */
 #include "harness.h"
 
 #include <signal.h>

@@ -85,7 +85,7 @@ static void test_RLC_PORT_6_a_late_stray_that_its_number_still_reaches(void) {
 
 /* ---- owned members ---- */
 
-static void test_RLC_OWN_1_all_of_many_are_believed(void) {
+static void test_RLC_OWN_1_all_of_many_are_trusted(void) {
     rlc_port_set *set = make_set();
     crowd crowd;
     for (int i = 0; i < CROWD; i++) {
@@ -128,7 +128,7 @@ static void test_RLC_TAKE_8_a_late_member_is_told_and_tried_again(void) {
 int main(void) {
     RUN(test_RLC_PORT_6_a_rebuild_forgets_nobody);
     RUN(test_RLC_PORT_6_a_late_stray_that_its_number_still_reaches);
-    RUN(test_RLC_OWN_1_all_of_many_are_believed);
+    RUN(test_RLC_OWN_1_all_of_many_are_trusted);
     RUN(test_RLC_TAKE_8_a_late_member_is_told_and_tried_again);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Owned members: which fetched events are believed, and which are verified all the same. */
+/* Owned members: which fetched events are trusted, and which are verified all the same. */
 #include "port_sets.h"
 
 #include <crunloop_kit/pass_checks.h>
@@ -45,7 +45,7 @@ static void end_batch(batch *pipes) {
         close(pipes->ends[i][0]), close(pipes->ends[i][1]);
 }
 
-static void test_RLC_OWN_1_a_fetched_event_is_believed(void) {
+static void test_RLC_OWN_1_a_fetched_event_is_trusted(void) {
     batch pipes = make_batch(RLC_READABLE);
     for (int i = 0; i < PIPES; i++) {
         CHECK_EQUAL(next(pipes.set), (i + 1) * 100 + RLC_READABLE);
@@ -125,7 +125,7 @@ static void test_RLC_OWN_2_the_event_of_an_older_registration_is_verified(void) 
     CHECK_EQUAL(rlc_port_set_set_muted(pipes.set, pipes.tokens[2], false), 0);
     CHECK_EQUAL(next(pipes.set), 300 + RLC_READABLE);
     CHECK_EQUAL(kernel.polls, 2);
-    /* From the next event on it is believed again. */
+    /* From the next event on it is trusted again. */
     read_from(&pipes, 0), read_from(&pipes, 2);
     write_to_all(&pipes);
     fetch(&pipes);
@@ -183,7 +183,7 @@ static void test_RLC_OWN_3_another_reader_costs_a_call_and_loses_none(void) {
 }
 
 int main(void) {
-    RUN(test_RLC_OWN_1_a_fetched_event_is_believed);
+    RUN(test_RLC_OWN_1_a_fetched_event_is_trusted);
     RUN(test_RLC_OWN_1_what_can_be_written_is_asked_again);
     RUN(test_RLC_OWN_1_an_end_is_told_as_it_is_now);
     RUN(test_RLC_OWN_1_who_is_owned_no_more_is_asked);

@@ -76,7 +76,7 @@ static void test_RLC_COUNTER_7_one_shot_is_for_readiness(void) {
 }
 
 /* A counter that somebody else has read makes no callout, after which what follows would be doubted. */
-static void test_RLC_TAKE_9_behind_a_stale_counter_it_is_believed(void) {
+static void test_RLC_TAKE_9_behind_a_stale_counter_it_is_trusted(void) {
     rlc_port_set *set = make_set();
     uint64_t value;
     int counter = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), ends[2];
@@ -210,7 +210,7 @@ static void test_RLC_TAKE_1_what_became_stale_is_dropped(void) {
     CHECK(next_context(set) == &tags[0]); /* its callout does a lot: */
     CHECK_EQUAL(read(ends[1][0], &byte, 1), 1);
     CHECK_EQUAL(rlc_port_set_remove(set, tokens[2]), 0);
-    CHECK_EQUAL(count_of(&kernel.polls), 0); /* a fresh event is believed */
+    CHECK_EQUAL(count_of(&kernel.polls), 0); /* a fresh event is trusted */
     CHECK(next_context(set) == &tags[3]);
     CHECK(!rlc_port_set_has_batch(set));
     for (int i = 0; i < 4; i++)
@@ -257,7 +257,7 @@ static int poll_without_memory(void *context, int fd, int events) {
 }
 
 /** An edge is told once by the kernel: whoever drops it because poll(2) has failed loses it. */
-static void test_RLC_TAKE_6_an_event_is_believed_if_poll_fails(void) {
+static void test_RLC_TAKE_6_an_event_is_trusted_if_poll_fails(void) {
     rlc_port_set *set = make_set();
     int ends[2][2];
     for (int i = 0; i < 2; i++) {
@@ -374,12 +374,12 @@ int main(void) {
     RUN(test_RLC_TAKE_1_what_became_stale_is_dropped);
     RUN(test_RLC_TAKE_2_a_new_member_never_gets_an_old_event);
     RUN(test_RLC_TAKE_3_interest_narrowed_after_the_fetch);
-    RUN(test_RLC_TAKE_6_an_event_is_believed_if_poll_fails);
+    RUN(test_RLC_TAKE_6_an_event_is_trusted_if_poll_fails);
     RUN(test_RLC_PRIORITY_1_is_told_as_it_was_fetched);
     RUN(test_RLC_PRIORITY_1_is_an_interest_of_its_own);
     RUN(test_RLC_COUNTER_6_is_asked_about_when_it_matters);
     RUN(test_RLC_COUNTER_6_flags_come_through_the_table);
     RUN(test_RLC_COUNTER_7_one_shot_is_for_readiness);
-    RUN(test_RLC_TAKE_9_behind_a_stale_counter_it_is_believed);
+    RUN(test_RLC_TAKE_9_behind_a_stale_counter_it_is_trusted);
     return 0;
 }

@@ -42,13 +42,13 @@ static void test_RLC_WAKE_2_one_write_while_asleep(void) {
     rlc_wakeup_port_release(port);
 }
 
-static void test_RLC_WAKE_3_kick_is_weaker_than_a_wake(void) {
+static void test_RLC_WAKE_3_interrupt_is_weaker_than_a_wake(void) {
     rlc_wakeup_port *port = make_port();
     CHECK(rlc_wakeup_port_begin_wait(port));
     CHECK_EQUAL(rlc_wakeup_port_interrupt(port), 1);
     CHECK_EQUAL(rlc_wakeup_port_interrupt(port), 0);
     CHECK(!rlc_wakeup_port_begin_wait(port));
-    CHECK_EQUAL(rlc_wakeup_port_signal(port), 0); /* the kicker has written */
+    CHECK_EQUAL(rlc_wakeup_port_signal(port), 0); /* the waker has written */
     CHECK_EQUAL(rlc_wakeup_port_take(port), RLC_WAKE_POSTED);
     CHECK_EQUAL(rlc_wakeup_port_signal(port), 0);
     CHECK_EQUAL(rlc_wakeup_port_interrupt(port), 0);
@@ -303,7 +303,7 @@ static void test_RLC_WAKE_8_no_wake_is_lost_in_a_crowd(void) {
 int main(void) {
     RUN(test_RLC_WAKE_1_no_write_while_awake);
     RUN(test_RLC_WAKE_2_one_write_while_asleep);
-    RUN(test_RLC_WAKE_3_kick_is_weaker_than_a_wake);
+    RUN(test_RLC_WAKE_3_interrupt_is_weaker_than_a_wake);
     RUN(test_RLC_WAKE_10_quiet_if_take_has_nothing_to_do);
     RUN(test_an_eventfd_that_is_lost_before_a_set_watches_it_is_replaced);
     RUN(test_RLC_WAKE_4_closed);

@@ -170,7 +170,7 @@ static void watch_called(rlc_loop *called, rlc_watch *watch, uint32_t ready, voi
         record->is_silent = true;
     TELL("watch %ld: %u\n", (long)(record - watches), ready);
     char bytes[64];
-    /* Believed as the pass's look found it: what a callout has read since is gone, else it is there. */
+    /* Trusted as the pass's look found it: what a callout has read since is gone, else it is there. */
     line_record *line = record->line;
     bool is_readable = recv(line->fd, bytes, 1, MSG_PEEK) >= 0;
     HOLDS(!(ready & RLC_READABLE) || line->was_read || is_readable);
@@ -378,7 +378,7 @@ static void let_something_fail(void) {
     fail_allocation(chance(3));
 }
 
-/** Between runs: no event has been fetched that could be believed. */
+/** Between runs: no event has been fetched that could be trusted. */
 static void forget_the_pass(void) {
     for (unsigned i = 0; i < watch_count; i++) {
         watches[i].interests = watches[i].interest;

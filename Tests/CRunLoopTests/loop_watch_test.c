@@ -518,7 +518,7 @@ static void drain_other(rlc_loop *loop, probe *probe) {
     CHECK_EQUAL(read(drained_fd, &count, sizeof count), 8);
 }
 
-static void test_RLC_WATCH_9_a_batch_is_believed_in_its_pass_only(void) {
+static void test_RLC_WATCH_9_a_batch_is_trusted_in_its_pass_only(void) {
     rlc_loop *loop = make_loop();
     int fds[4];
     probe probes[4] = {{0}};
@@ -710,6 +710,6 @@ int main(void) {
     RUN(test_RLC_WATCH_14_watches_of_one_descriptor_share_it);
     RUN(test_RLC_WATCH_14_one_that_goes_leaves_the_others);
     RUN(test_RLC_WATCH_14_a_run_inside_one_calls_the_other);
-    RUN(test_RLC_WATCH_9_a_batch_is_believed_in_its_pass_only);
+    RUN(test_RLC_WATCH_9_a_batch_is_trusted_in_its_pass_only);
     return 0;
 }

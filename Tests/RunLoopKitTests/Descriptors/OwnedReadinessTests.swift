@@ -7,7 +7,7 @@ import XCTest
 
 import class RunLoopKit.RunLoop
 
-/// Descriptors that their sources own: what one look at the kernel has found is believed until each is called.
+/// Descriptors that their sources own: what one look at the kernel has found is trusted until each is called.
 final class OwnedReadinessTests: XCTestCase {
   override class func setUp() { CountingKernel.install() }
 
@@ -61,7 +61,7 @@ final class OwnedReadinessTests: XCTestCase {
     return CountingKernel.polls.load(ordering: .relaxed) - before
   }
 
-  func test_RLK_FD_38_ownedABatchIsBelieved() {
+  func test_RLK_FD_38_ownedABatchIsTrusted() {
     onThread {
       let loop = RunLoop.current
       let pipes = try Pipes(5)
@@ -120,7 +120,7 @@ final class OwnedReadinessTests: XCTestCase {
     }
   }
 
-  /// Removed, invalidated or of another interest since the look: no call, whoever believes what.
+  /// Removed, invalidated or of another interest since the look: no call, whoever trusts what.
   func test_RLK_FD_38_whoHasLeftIsNotCalled() {
     onThread {
       let loop = RunLoop.current
@@ -182,7 +182,7 @@ final class OwnedReadinessTests: XCTestCase {
     }
   }
 
-  /// Another loop joins: neither of them believes any more.
+  /// Another loop joins: neither of them trusts any more.
   func test_RLK_FD_40_inSeveralLoopsEachIsAskedAgain() {
     onThread {
       let loop = RunLoop.current

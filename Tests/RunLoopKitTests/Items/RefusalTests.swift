@@ -278,7 +278,7 @@ final class RefusalTests: XCTestCase {
     }
   }
 
-  /// Nothing shows the loop the date that another thread sets, but a kick.
+  /// Nothing shows the loop the date that another thread sets, but an interrupt.
   func test_RLK_RUN_12_withoutATimerDescriptorAnotherThreadsDateWakesTheLoop() {
     let (shared, ready, other) = (Box<(RunLoop, RunLoop.Timer)?>(nil), Gate(), EventCounter())
     let owner = TestThread {

@@ -395,7 +395,7 @@ func performAndWaitThread(_ thread: UInt32) {
 }
 
 /// A run inside each pass of the outer one, before its wait, takes the wakes that were meant for the outer one, and owes them.
-/// Ended without a stop: the inner run takes its kick as well, and owes none (decision 0003).
+/// Ended without a stop: the inner run takes its interrupt as well, and owes none (decision 0003).
 private func runAroundOthers() {
   let loop = ownLoop()
   let inner = RunLoop.Source { _ in }
@@ -435,7 +435,7 @@ private func runAroundOne() {
     _ = try? loop.run(in: "inner", for: .zero)  // makes what the next one finds, so that its beginning is soon met
     begun.store(true, ordering: .sequentiallyConsistent)
     if (try? loop.run(in: "inner")) == .stopped { loop.stop() }
-    loop.wakeUp()  // the inner run may have taken the kick of the outer one's stop (decision 0003)
+    loop.wakeUp()  // the inner run may have taken the interrupt of the outer one's stop (decision 0003)
   }
   try! loop.add(nesting)
   running = loop
@@ -463,7 +463,7 @@ private func runBehindOne() {
     let exit = RunLoop.Observer(.exit, repeats: false) { _, _ in begun.store(true, ordering: .sequentiallyConsistent) }
     try! loop.add(exit, to: "inner")
     expect((try? loop.run(in: "inner", for: .zero)) == .timedOut, "the inner run was not over at once")
-    loop.wakeUp()  // the inner run may have taken the kick of the outer one's stop (decision 0003)
+    loop.wakeUp()  // the inner run may have taken the interrupt of the outer one's stop (decision 0003)
   }
   try! loop.add(nesting)
   running = loop
