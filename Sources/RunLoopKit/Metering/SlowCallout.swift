@@ -9,7 +9,7 @@ extension RunLoop {
       case block
       /// A signalled source.
       case source
-      /// A port, with a message; also a connection between processes, for the connection's own work.
+      /// A port that got a message, or a connection between processes that did work of its own.
       case port
       /// A port source.
       case portSource
@@ -17,9 +17,9 @@ extension RunLoop {
       case descriptorSource
       /// A signal source, a child source, a file watch or a memory pressure source.
       case eventSource
-      /// A timer; also delays and patterns that use a timer.
+      /// A timer, or a delayed perform or a pattern that uses one.
       case timer
-      /// An observer; also patterns that use an observer.
+      /// An observer, or a pattern that uses one.
       case observer
       /// A turn of the main dispatch queue.
       case mainQueue
@@ -27,12 +27,12 @@ extension RunLoop {
 
     /// What was called.
     public let kind: Kind
-    /// The item's label, or its description if it has none; without an item "block" or "main queue".
+    /// The item's label, or its description if it has none. If no item was called, "block" or "main queue".
     public let name: String
     /// The mode in which the loop made the callout.
     public let mode: Mode
-    /// The callout's own time, including its waits for other threads and for the kernel. Runs that it began, and
-    /// callouts inside it, are left out.
+    /// The callout's own time, including its waits for other threads and for the kernel, but without the runs and
+    /// callouts that began inside it.
     public let duration: Duration
 
     /// Name, duration and mode in one line.
@@ -46,16 +46,16 @@ extension RunLoop {
   ///
   /// The loop reports callouts of items, blocks and the main dispatch queue, each once, after the callout has returned;
   /// it does not report a callout that never returns. Only the callout's own time counts. A run that the callout begins
-  /// does not count, and the loop reports the callouts of that run separately. A one-shot timer is invalid when it is
-  /// reported.
+  /// does not count, and the loop reports the callouts of that run separately. When the loop reports a one-shot timer,
+  /// the timer is invalid already.
   /// - Parameters:
-  ///   - limit: On the suspending clock. If it is zero or less, the loop reports each callout that takes measurable
-  ///     time.
+  ///   - limit: A duration on the suspending clock. If it is zero or less, the loop reports each callout that takes
+  ///     measurable time.
   ///   - reporter: Called on the loop's thread, with no lock held, before the next callout. Callouts of a run that the
   ///     reporter begins are not reported.
   /// - Thread: Any. On a loop that has ended, or was inherited through fork(2), the call does nothing.
-  /// - Complexity: Each callout and each run costs two more readings of the clock. A loop that does not report pays a
-  ///   load and a comparison.
+  /// - Complexity: The loop reads the clock twice more for each callout and each run. While it does not report, each
+  ///   costs a load and a comparison.
   /// - SeeAlso: `stopReportingSlowCallouts()`, `statistics`.
   public func reportSlowCallouts(
     longerThan limit: Duration, to reporter: @escaping @Sendable (SlowCallout) -> Void
@@ -63,7 +63,7 @@ extension RunLoop {
     setReporter(reporter, limit: limit.nanosecondsRoundedUp)
   }
 
-  /// Stops the reports. A call of the reporter may still be running after the return. - Thread: Any.
+  /// Stops the reports. The reporter may still be running when this call returns. - Thread: Any.
   public func stopReportingSlowCallouts() { setReporter(nil, limit: Time.forever) }
 
   private func setReporter(_ reporter: (@Sendable (SlowCallout) -> Void)?, limit: UInt64) {

@@ -63,10 +63,10 @@ extension RunLoop {
 
   /// Whether the loop counts what it does. False at first.
   ///
-  /// Setting it to true starts from zero, from the loop's next step on. Setting it to false ends the counting and its
-  /// cost, from the next step on [RLK-STAT-2]; `statistics` then keeps the last figures until `resetStatistics()` or
-  /// the next start. Setting the value that it has changes nothing. If the loop does not count, each step costs one
-  /// load; if it does, each step costs some stores and each sleep two readings of the clock.
+  /// Setting it to true makes the loop count from zero, beginning with its next step. Setting it to false ends the
+  /// counting and its cost with the next step [RLK-STAT-2]; `statistics` then keeps the last figures until
+  /// `resetStatistics()` or the next start. Setting the value that it has changes nothing. If the loop does not count,
+  /// each step costs one load; if it does, each step costs some stores and each sleep two readings of the clock.
   /// - Thread: Any. On a loop that has ended it is false, and setting it does nothing. - Blocks: No. - Throws: Nothing.
   public var collectsStatistics: Bool {
     get { isUsable && lock.withLock { state.extras?.isCollecting ?? false } }
@@ -88,7 +88,7 @@ extension RunLoop {
 
   /// What the loop has done since `collectsStatistics` became true or `resetStatistics()` was last called. If the loop
   /// does not count, these are the figures of the moment when it stopped counting or when its thread ended
-  /// [RLK-STAT-3]. Each number was true at some moment of the reading, but not all at the same moment.
+  /// [RLK-STAT-3]. The loop may count during the reading, so the figures may not be of one moment.
   ///
   /// - Thread: Any; the loop does not wait for the reader.
   public var statistics: Statistics {
@@ -98,7 +98,8 @@ extension RunLoop {
 
   /// Sets the statistics to zero.
   ///
-  /// - Returns: The figures before. If two threads call it, each count is in one of the two results.
+  /// - Returns: The figures before the reset. If two threads reset at the same time, each count is in one of the two
+  ///   results.
   /// - Thread: Any; the loop does not wait for the caller.
   @discardableResult
   public func resetStatistics() -> Statistics {

@@ -1,4 +1,4 @@
-/// The record of the items that were added to the common modes (rule 52). Of several equal sources it holds one.
+/// The record of the items that were added to the common modes (rule 52). It holds only one of several equal sources.
 /// Guarded by the loop's lock.
 struct CommonItems: ~Copyable {
   private var items: [UInt: Entry] = [:]

@@ -28,9 +28,10 @@ extension RunLoop {
     let items = state.commonItems.all
     guard let mode = items.isEmpty ? state.mode(name) : state.makeMode(name) else { return }
     mode.isCommon = true
-    try? mode.insertMainQueueHint(on: self)  // a run of the mode tries again, and throws
+    try? mode.insertMainQueueHint(on: self)  // after a failure, a run of the mode tries again, and may throw
     for item in items where item.isValid && item.isFree(for: self) {
-      // An item that is refused for lack of a descriptor stays recorded: add(_:to: .common) tries again, and throws.
+      // If the system refuses an item for lack of a descriptor, the item stays recorded: a later add(_:to: .common)
+      // tries again, and throws if it fails too.
       do throws(RunLoopError) {
         guard try mode.insert(item, on: self) else { continue }
         item.recheckReadiness(in: self)

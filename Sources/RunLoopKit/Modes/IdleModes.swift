@@ -1,8 +1,8 @@
 /// The modes of a loop that have descriptors but need none now. The few modes that were used last keep theirs, so a
 /// program that uses a mode again and again does not pay for new ones each time. Guarded by the loop's lock.
 struct IdleModes {
-  /// The stamp of the mode that was noted last. After 2^32 uses stamps repeat: then one mode too many or too few keeps
-  /// its descriptors.
+  /// The stamp of the mode that was noted last. After 2^32 notes the stamps repeat, and one mode too many or too few
+  /// may keep its descriptors.
   private var lastStamp: UInt32 = 0
   private static let most = 4
 
@@ -41,7 +41,7 @@ extension ModePointer {
 }
 
 extension RunLoop {
-  /// Called under the lock when the mode may have become idle: a member or a run has left, or could not enter it.
+  /// Called under the lock when the mode may have become idle: a member or a run has left it, or could not enter it.
   @inline(__always)
   func mayHaveIdled(_ mode: ModePointer) {
     if mode.useCount == 0, !state.idleModes.isLatest(mode) { noteIdle(mode) }

@@ -17,13 +17,14 @@ extension RunLoop {
 }
 
 extension LoopState {
-  /// The mode with this name; nil if there is none. It is mutating, because the compiler (6.3) would copy the state.
+  /// The mode with this name; nil if there is none. Mutating, because a call of a nonmutating function would copy the
+  /// state (compiler 6.3).
   @inline(__always)
   mutating func mode(_ name: RunLoop.Mode) -> ModePointer? {
     defaultMode.isKnown(as: name) ? defaultMode : find(name)
   }
 
-  /// A loop with more modes finds them by a table.
+  /// A loop with more modes than this finds them by a table.
   private static let mostSearchedModes = 16
 
   private mutating func find(_ name: RunLoop.Mode) -> ModePointer? {
@@ -53,7 +54,8 @@ extension LoopState {
 
   mutating func isCommon(_ name: RunLoop.Mode) -> Bool { mode(name)?.isCommon ?? commonNames.contains(name) }
 
-  /// All common modes. Makes those that are only names so far: a common item needs them (A20 in docs/semantics.md).
+  /// All common modes. If only a mode's name was made common so far, makes the mode, because a common item has to enter
+  /// it (A20 in docs/semantics.md).
   mutating func makeCommonModes() -> [ModePointer] {
     for name in commonNames.sorted(by: { $0.rawValue < $1.rawValue }) { _ = makeMode(name) }
     return modes.filter { $0.isCommon }

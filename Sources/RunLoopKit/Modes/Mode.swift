@@ -29,9 +29,10 @@ extension RunLoop {
     /// The name.
     public var description: String { rawValue }
 
-    /// True if the two strings have the same bits: they are equal then, and no characters need to be compared.
+    /// True if the two strings have the same bits. They are equal then, without a comparison of their characters.
     func isIdentical(to other: Mode) -> Bool {
-      // Any sixteen bytes, a string's size on 64-bit platforms, are two integers. The compiler refuses another size.
+      // A string has 16 bytes on 64-bit platforms, and any 16 bytes are two valid integers. If the sizes differed, the
+      // compiler would refuse the cast.
       unsafeBitCast(rawValue, to: (UInt64, UInt64).self) == unsafeBitCast(other.rawValue, to: (UInt64, UInt64).self)
     }
   }

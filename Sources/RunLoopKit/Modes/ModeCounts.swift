@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Counts of a mode's members: of each kind, of those for which the kernel reports events, and of those that keep the
+/// Counts of a mode's members: of some kinds, of those for which the kernel reports events, and of those that keep the
 /// mode from being finished. Guarded by the loop's lock.
 struct ModeCounts: ~Copyable {
   private var portCount: Int32 = 0
@@ -15,14 +15,14 @@ struct ModeCounts: ~Copyable {
 
   /// The number of members that are no timers, signalled sources or observers.
   var ports: Int { Int(portCount) }
-  /// The number of connections among `ports`. They bring messages of other processes to the mode's ports, and only
-  /// these ports keep the mode from being finished.
+  /// The number of connections among `ports`. They bring messages of other processes to the mode's ports. Connections
+  /// do not keep the mode from being finished; the ports do.
   var connections: Int { Int(connectionCount) }
 
   @inline(__always)
   var hasTimers: Bool { timerCount != 0 }
 
-  /// True if the mode has members that need its descriptors, or may need them when they are armed.
+  /// True if the mode has timers, or members counted in `ports`. Timers need a descriptor when they are armed.
   @inline(__always)
   var needDescriptors: Bool { portCount | timerCount != 0 }
 
@@ -36,7 +36,7 @@ struct ModeCounts: ~Copyable {
   /// True if no member keeps the mode from being finished (rule 2). Blocks and the main queue are no members.
   var hasNoItems: Bool { keeping.load(ordering: .relaxed) == 0 }
 
-  /// Counts a timer that enters or leaves. - Parameter change: 1 or -1, as for the other kinds.
+  /// Counts a timer that enters or leaves. - Parameter change: 1 or -1, here and in the functions below.
   @inline(__always)
   mutating func addTimer(_ timer: RunLoop.Item, _ change: Int) {
     timerCount += Int32(truncatingIfNeeded: change)
@@ -65,7 +65,7 @@ struct ModeCounts: ~Copyable {
   }
 
   /// Counts a member that enters or leaves. A background member does not change `keeping`, not even for a moment: a run
-  /// that read it then would sleep in an empty mode.
+  /// that read the count at that moment would sleep in an empty mode.
   @inline(__always)
   private mutating func addMember(_ item: RunLoop.Item, _ change: Int) {
     let isBackground = change > 0 ? item.isBackground : background.count > 0

@@ -69,14 +69,14 @@ extension ModePointer {
       try makePortSet(on: loop)
     }
     if !counts.hasWatched { giveTimersTheirPlace(on: loop) }
-    // The set was there, or was made above.
+    // The set existed, or was made above.
     let token = try ports.set!.insert(port.registration, port)
     if port.kind == .connection { counts.addConnection(1) } else { counts.addDescriptor(port, 1) }
     return token
   }
 
-  /// Registers an item that owns a descriptor, has a rate limit or shares a reader. A descriptor that it owns stays
-  /// open while it is a member. If the item is paused, it is paused in this mode too.
+  /// Registers an item that owns a descriptor, has a rate limit or shares a reader. A descriptor that the item owns
+  /// stays open while the item is a member. If the item is paused, it is paused in this mode too.
   @inline(never)
   private func register(
     _ port: RunLoop.DescriptorItem, _ descriptors: ItemDescriptors, on loop: RunLoop
@@ -111,7 +111,7 @@ extension ModePointer {
     }
   }
 
-  /// Arms the timer, unless its callout runs: then the end of the callout arms it.
+  /// Registers the timer and arms it. If its callout runs, the end of the callout arms it instead.
   private func register(_ timer: RunLoop.Timer, on loop: RunLoop) throws(RunLoopError) -> UInt64 {
     let token = try timers.insert(timer, watchedBy: ports.set, on: loop)
     counts.addTimer(timer, 1)

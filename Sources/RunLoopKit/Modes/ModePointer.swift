@@ -20,9 +20,9 @@ package struct ModePointer: Hashable {
 /// Everything that a mode holds. It lives as long as the loop. The loop's lock guards it, except for parts that say
 /// that they are read without the lock.
 private struct ModeState: ~Copyable {
-  /// The number of the mode's runs on the stack of the loop's thread, plus 1 if the mode is hosted. It is the first
-  /// field because it is used only under the lock: ThreadSanitizer takes a change of any field for one of the first
-  /// field, too.
+  /// The number of the mode's runs on the stack of the loop's thread, plus 1 if the mode is hosted. ThreadSanitizer
+  /// counts a change of any field as a change of the first field too. So the first field has to be one that is used
+  /// only under the lock.
   var useCount: UInt32 = 0
   /// Blocks in the loop's queue that name this mode.
   var pendingBlockCount: UInt32 = 0
@@ -81,7 +81,7 @@ extension ModePointer {
     nonmutating set { address.pointee.pendingBlockCount = UInt32(truncatingIfNeeded: newValue) }
   }
 
-  /// True if the loop found the mode last by this very string: then no characters need to be compared.
+  /// True if this is the string by which the loop found the mode last. Compares no characters.
   func isKnown(as name: RunLoop.Mode) -> Bool { address.pointee.lastName.isIdentical(to: name) }
 
   func noteFound(by name: RunLoop.Mode) { address.pointee.lastName = name }

@@ -2,7 +2,7 @@ extension RunLoop {
   /// The modes that a call names; if it names none, the default mode.
   package struct NamedModes {
     package let first: Mode
-    /// All of them if the call names several, else none.
+    /// All modes that the call names if these are several, else none.
     let several: [Mode]
 
     package init(_ modes: [Mode]) {

@@ -13,9 +13,9 @@ extension RunLoop {
     public static let beforeTimers = Activity(rawValue: 2)
     /// The signalled sources are next; blocks run before them.
     public static let beforeSources = Activity(rawValue: 4)
-    /// The loop is about to sleep; not in a pass that polls.
+    /// The loop is about to sleep. A pass that polls skips this activity.
     public static let beforeWaiting = Activity(rawValue: 32)
-    /// The wait has ended, even if it returned at once; not in a pass that polls.
+    /// The wait has ended, even if it returned at once. A pass that polls skips this activity.
     public static let afterWaiting = Activity(rawValue: 64)
     /// A run ends.
     public static let exit = Activity(rawValue: 128)

@@ -10,7 +10,7 @@ extension RunLoop {
   ///   - mode: The observer's mode.
   ///   - count: How many activities the observer keeps for a busy task; less than 1 counts as 1.
   /// - Throws: As `add(_:to:)`.
-  /// - Thread: Any. - Complexity: O(1) an activity.
+  /// - Thread: Any. - Complexity: O(1) for each activity.
   public func activities(
     _ activities: Activity, in mode: Mode = .default, keepingNewest count: Int = 16
   ) throws -> EventSequence<Activity> {

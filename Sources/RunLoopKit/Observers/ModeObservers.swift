@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The observers of a mode. Guarded by the loop's lock.
 struct ModeObservers: ~Copyable {
-  /// Sorted by order, equal ones by time of adding.
+  /// Sorted by order. Observers of equal order are sorted by the time of adding.
   private(set) var row: ContiguousArray<Entry> = []
   /// Changes whenever `row` does.
   private(set) var version: UInt64 = 0

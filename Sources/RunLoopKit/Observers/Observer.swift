@@ -4,7 +4,7 @@ extension RunLoop {
   /// An item that the loop calls when a run begins and ends, and at the steps of each pass.
   ///
   /// The loop calls observers with a lower `order` first, and those of equal order in the order of adding. It does not
-  /// call an observer whose callout is on the stack. An observer belongs to one loop at a time. Source:
+  /// call an observer whose callout is on the stack. An observer belongs to one loop at a time. In CFRunLoop:
   /// `CFRunLoopObserverRef`.
   public final class Observer: Item, @unchecked Sendable {
     /// The moments at which the loop calls the observer. Never changes.
