@@ -13,14 +13,14 @@ struct Activation {
     var scope = 0
     /// What ends the run besides a stop, its limit and an empty mode. The caller retains it until the run has ended.
     var awaited: Unmanaged<AwaitedEnd>?
-    /// The item that the run serves, or has served last. The pass retains it while it is served.
+    /// The item that the run serves, or has served last. The pass retains the item while the run serves it.
     var served: Unmanaged<RunLoop.Item>?
     /// Whether `served` is a descriptor source whose callout is on the stack.
     var serving = Serving.no
-    /// True while the pass keeps the descriptor open that `served` owns.
+    /// True while the pass keeps open the descriptor that `served` owns.
     var isOwned = false
     var wakes = Wakes.OfRun.accepting
-    /// Set before the first pass. A mode that becomes common later serves the main queue from its next run on.
+    /// Set before the first pass. If the mode becomes common later, only its next run serves the main queue.
     var servesMainQueue = false
     /// True if a perform that counts as a source has run since the last `takePerform`.
     var hasPerformed = false
@@ -29,9 +29,9 @@ struct Activation {
 
   enum Serving: UInt8 {
     case no
-    /// The callout is on the stack: nested runs leave the source out.
+    /// The callout is on the stack, and nested runs do not serve the source.
     case source
-    /// A nested run has muted the source in its set. The end of the callout unmutes it.
+    /// A nested run has muted the source in the port set of that run's mode. The end of the callout unmutes it.
     case muted
   }
 
@@ -44,7 +44,7 @@ struct Activation {
 
   var isRunning: Bool { state.at != 0 }
 
-  /// Sets the fields that the end of the last run, or `beginNesting`, has not reset.
+  /// Sets the fields of a run that begins. The end of the last run, or `beginNesting`, has reset the others.
   func begin(at place: UInt, scope: Int, awaiting end: AwaitedEnd?) {
     state.at = place
     state.scope = scope
@@ -90,7 +90,7 @@ struct Activation {
 
   func notePerform() { state.hasPerformed = true }
 
-  /// True if such a perform has run since the last call.
+  /// True if a perform that counts as a source has run since the last call.
   func takePerform() -> Bool {
     guard state.hasPerformed else { return false }
     state.hasPerformed = false
@@ -110,7 +110,7 @@ struct Activation {
   }
 
   /// Ends the serving of the source. Does nothing and returns false in two cases: the source's callout has begun a run
-  /// that was left, or a run or a host's wait in it has muted the source.
+  /// that was left, or a run or a host's wait inside the callout has muted the source.
   func endsServing(_ source: RunLoop.FileDescriptorSource) -> Bool {
     guard state.served?.toOpaque() == Unmanaged.passUnretained(source).toOpaque(), state.serving == .source else {
       return false

@@ -1,7 +1,7 @@
 /// What ends a run besides a stop, its limit and an empty mode: a reply, the end of a task, a condition.
 /// - Thread: The loop's own.
 class AwaitedEnd {
-  /// True if the end may come without an event of the mode: each wake makes the run check for it.
+  /// True if the end may come without an event of the mode, so that each wake has to make the run check for it.
   final let isCondition: Bool
 
   init(isCondition: Bool = false) { self.isCondition = isCondition }

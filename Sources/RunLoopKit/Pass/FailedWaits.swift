@@ -11,8 +11,9 @@ struct FailedWaits {
   /// Failures that lie further apart than this, in nanoseconds, do not add up.
   private static let farApart: UInt64 = 10_000_000
 
-  /// False if the loop has to repeat the wait: a signal has ended it, memory was short, or the set has a new descriptor
-  /// in place of one that other code has closed. True if the wait will always fail, or has failed again and again.
+  /// False if the loop has to repeat the wait, because a signal has ended it, memory was short, or the set has a new
+  /// descriptor in place of one that other code has closed. True if the wait will always fail, or has failed more than
+  /// `most` times in close succession.
   mutating func isForGood(_ status: Int32, isMended: Bool) -> Bool {
     if status == -EINTR { return false }
     let now = Kernel.now()

@@ -1,5 +1,5 @@
 extension ModePointer {
-  /// Takes the oldest fetched event that is still true. - Thread: The loop's own.
+  /// Takes the oldest fetched event that is not stale. - Thread: The loop's own.
   func takeEvent(on loop: RunLoop) -> PassEvent? {
     ports.set!.hasBatch ? takeFetchedEvent(on: loop) : nil  // a run or a host has made the set
   }
@@ -34,8 +34,9 @@ extension ModePointer {
     return nil
   }
 
-  /// Called when an item's descriptor was closed while the item was a member. A descriptor source receives an error
-  /// alone. The handlers of other items would take that for an event, so the loop reports the loss. Under the lock.
+  /// Called when an item's descriptor was closed while the item was a member. A descriptor source is called with an
+  /// error and no other readiness. The handlers of other items would take such a call for an event, so the loop reports
+  /// the loss instead. Under the lock.
   @inline(never)
   private func takeLost(_ item: RunLoop.DescriptorItem) -> PassEvent? {
     if item.kind == .descriptorSource { return .port(.passRetained(item), ready: PortRegistration.failed) }
@@ -45,7 +46,8 @@ extension ModePointer {
     return nil
   }
 
-  /// Called when other code has closed one of the loop's own descriptors. Timers work without theirs. Under the lock.
+  /// Called when other code has closed one of the loop's own descriptors. Timers work without a descriptor. Under the
+  /// lock.
   @inline(never)
   private func noteLost(_ hint: PortSet.Hint, on loop: RunLoop) {
     switch hint {

@@ -6,7 +6,7 @@ internal import Synchronization
 
 extension RunLoop {
   /// Ends the runs that were left.
-  /// - Parameter place: The mark of a run that begins.
+  /// - Parameter place: The stack place of the run that begins.
   /// - Thread: The loop's own.
   @inline(never)
   func endLeftRuns(seenFrom place: StackPlace) {
@@ -16,7 +16,8 @@ extension RunLoop {
     if owner.hasHostedWait { endLeftHosting(seenFrom: place) }
   }
 
-  /// Ends the runs that were left. Called by a host's call at `place`. Returns true if that call is inside a run.
+  /// Ends the runs that were left. Called in a host's call, whose stack place is `place`. Returns true if that call is
+  /// inside a run.
   /// - Thread: The loop's own.
   @inline(never)
   func isInRun(seenFrom place: StackPlace) -> Bool {
@@ -60,7 +61,7 @@ extension RunLoop {
     rest.end(on: self)
     left.owned?.owned?.release()
     left.awaited?.takeUnretainedValue().isLeft()
-    owner.scopes!.drain(to: left.scope)  // set since the run began
+    owner.scopes!.drain(to: left.scope)  // not nil: a run has begun
     if stops.isQuitting { stop() }
     callouts.haveBeenLeft(on: self)
     for companion in lock.withLock({ state.companions.all }) { companion.runWasLeft(left.at) }
@@ -132,7 +133,7 @@ private struct LeftRun {
 }
 
 extension RunLoop.Timer {
-  /// Ends the timer's callout, if it was on the stack that was left.
+  /// Ends the timer's callout, if the callout was on the part of the stack that was left.
   fileprivate func isLeft(on loop: RunLoop) {
     guard isFiring else { return }
     if intervalNanoseconds == 0 {

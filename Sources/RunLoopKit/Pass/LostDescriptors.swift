@@ -15,7 +15,7 @@ enum LostDescriptor {
   case other
 }
 
-/// The C callback of `WakeWord.reportLosses`, which passes it the owner.
+/// The C callback that `WakeWord.reportLosses` registers together with the owner.
 func descriptorWasLost(_ owner: UnsafeMutableRawPointer?, _ lost: rlc_lost) {
   let object = Unmanaged<AnyObject>.fromOpaque(owner!).takeUnretainedValue()
   guard let owner = object as? any DescriptorOwner else { return }
@@ -31,8 +31,8 @@ extension RunLoop: DescriptorOwner {
     case .wakeup: sayIsReplaced("eventfd")
     case .other: break
     }
-    // If another thread has noticed the loss, the loop may be asleep with the old descriptor. A host must ask for the
-    // new one.
+    // If another thread has noticed the loss, the loop may be asleep with the old descriptor. The interrupt ends that
+    // sleep. It also makes a host call the loop, which then gives the host the new descriptor.
     interrupt()
   }
 
@@ -45,8 +45,8 @@ extension RunLoop: DescriptorOwner {
 
   func demandWakeupRenewal() { wakes.word.demandRenewal() }
 
-  /// Announces a sleep in the mode's set. Returns false if the loop must not sleep: something was posted, or the sets
-  /// have just got a new eventfd to watch. - Thread: The loop's own.
+  /// Announces a sleep in the mode's set. Returns false if the loop must not sleep, because something was posted, or
+  /// because the sets watch a new eventfd since this call. - Thread: The loop's own.
   func beginWait(in set: PortSet) -> Bool { wakes.word.beginWait(in: set) || renewWakeup() }
 
   @inline(never)

@@ -56,7 +56,7 @@ extension RunLoop {
   @inline(never)
   private func beginServingMainQueue(in mode: ModePointer) -> Bool { lock.withLock { servesMainQueue(in: mode) } }
 
-  /// True if a run's first pass skips (g), the turn of the queue. It usually does, as in CFRunLoop.
+  /// True if a run's first pass skips (g), the turn of the queue. The first pass usually skips it, as in CFRunLoop.
   func leavesMainQueue(_ activation: Activation) -> Bool {
     !(activation.servesMainQueue && owner.mainQueue.runBegins())
   }
@@ -77,7 +77,7 @@ extension RunLoop {
   /// Called when an edge of the queue's handle was taken out of a batch. - Thread: The loop's own.
   func mainQueueCame() { owner.mainQueue.edgeCame() }
 
-  /// Called when other code has closed the queue's handle: no set reports its signals any more.
+  /// Called when other code has closed the queue's handle, so that no set reports the queue's signals any more.
   /// - Thread: The loop's own.
   func mainQueueIsLost() { owner.mainQueue.isLost = true }
 }
@@ -93,12 +93,12 @@ extension ModePointer {
       let token = try set.insertHint(.mainQueue, fileDescriptor: descriptor)
       ports.mainQueueToken.store(token, ordering: .releasing)
     } catch {
-      if MainQueuePort.isThere { throw error }  // else the main thread has ended meanwhile, and the handle with it
+      if MainQueuePort.isThere { throw error }  // else the main thread has ended meanwhile, which closes the handle
     }
   }
 
   /// Called after each fetch of the main loop. Looks for the queue's event among all fetched events, because the next
-  /// pass may serve the queue before the others (rule 7, g). - Thread: The loop's own.
+  /// pass may serve the queue before the other events (rule 7, g). - Thread: The loop's own.
   /// - Parameter found: How many events the fetch has found, or `-errno`.
   @inline(never)
   func noteFetch(_ found: Int32, on loop: RunLoop) {

@@ -1,7 +1,7 @@
 internal import CRunLoopCore
 internal import RunLoopLibc
 
-/// The process's main dispatch queue, reached through weak C symbols: absent without libdispatch.
+/// The process's main dispatch queue, reached through weak C symbols. A process without libdispatch has no such queue.
 enum MainQueuePort {
   /// The queue's handle. Nil without libdispatch, and after libdispatch has closed it with the main thread.
   static func fileDescriptor() throws(RunLoopError) -> Int32? {
@@ -14,10 +14,10 @@ enum MainQueuePort {
 
   private static let noQueue = -ENOSYS
 
-  /// True if the queue was signalled since the last take: one read of its handle, which makes edges in other sets
-  /// stale.
+  /// True if the queue was signalled since the last take. Reads the queue's handle once, after which the edges in other
+  /// sets are stale.
   static func take() -> Bool { rlc_main_queue_take(Kernel.current.table) }
 
-  /// Runs the functions that were queued before the call: user code.
+  /// Calls the functions that were queued before this call. They are user code.
   static func drain() { rlc_main_queue_drain() }
 }

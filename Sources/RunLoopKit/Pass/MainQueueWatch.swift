@@ -2,8 +2,8 @@
 ///
 /// Each write to the queue's handle makes an edge in the port set of every common mode. An edge stays in its set until
 /// a fetch of that mode takes it. So a fetch shows whether the queue was signalled since the mode's last fetch. The
-/// loop remembers here what fetches have shown, until it asks the queue. To ask is to read the handle: one system call,
-/// which also finds signals that no fetch has shown yet.
+/// loop remembers here what fetches have shown, until it asks the queue. To ask is to read the handle by one system
+/// call, which also finds signals that no fetch has shown yet.
 struct MainQueueWatch {
   /// A fetch has shown a signal, and the loop has not asked since.
   private(set) var isSignalled = false
@@ -13,18 +13,20 @@ struct MainQueueWatch {
   private var silence: UInt32 = 0
   /// How many passes in a row have neither asked nor fetched all events that there were.
   private var passedOver: UInt32 = 0
-  /// How many runs have begun since the signal and not asked.
+  /// How many runs in a row have begun since the signal without asking.
   private var runsBehind: UInt32 = 0
 
-  /// The loop has asked after the last fetch of any mode. An edge that it takes out of a batch now is from before then.
+  /// The loop has asked after the last fetch of any mode. An edge that it takes out of a batch now came before it
+  /// asked.
   private var isNewerThanFetch = false
 
-  /// No fetch shows signals any more.
+  /// Other code has closed the handle, and no fetch shows signals any more.
   var isLost = false
 
-  /// After so many questions in vain the queue is quiet: a pass asks no more, and relies on its fetch.
+  /// When the loop has asked this many times in vain, the queue is quiet: passes stop asking, and rely on their
+  /// fetches.
   static let quietAfter: UInt32 = 16
-  /// So many passes in a row may serve events of one fetch without asking. The limit is more than `mostSkippedPolls`,
+  /// This many passes in a row may serve events of one fetch without asking. The limit is more than `mostSkippedPolls`,
   /// so passes that only run blocks make a fetch before the limit makes them ask.
   static let mostPassedOver = UInt32(OwnerState.mostSkippedPolls) + 1
 
@@ -52,8 +54,8 @@ struct MainQueueWatch {
   /// Called when the next pass skips the queue's turn (rule 7, g), and therefore has to poll for the queue.
   mutating func hasNoTurn() { isPassedOver = false }
 
-  /// Called when a run begins. True if the run's first pass asks. Usually it does not; it does if many runs have begun
-  /// since the signal and not asked.
+  /// Called when a run begins. True if the run's first pass asks. Usually it does not, but it does if many runs in a
+  /// row have begun since the signal without asking.
   mutating func runBegins() -> Bool {
     hasNoTurn()
     guard isSignalled else { return false }
@@ -75,7 +77,7 @@ struct MainQueueWatch {
     return take()
   }
 
-  /// Asks. True if the queue was signalled since the loop has asked last.
+  /// Asks the queue. True if the queue was signalled since the loop last asked.
   mutating func take() -> Bool {
     isSignalled = false
     isNewerThanFetch = true

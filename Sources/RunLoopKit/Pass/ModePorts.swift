@@ -2,10 +2,11 @@ internal import Synchronization
 
 /// The port set of a mode, and the members that epoll does not watch. Guarded by the loop's lock.
 struct ModePorts: ~Copyable {
-  /// The members that epoll refuses to watch again; nil if there are none, which is the usual case.
+  /// The members that epoll refuses to watch again; nil if there are none.
   var unwatched: Unwatched?
   /// Made when a descriptor or a port is added, or when a run or a host needs it. The loop's thread reads it without
-  /// the lock. It is not the first field: ThreadSanitizer takes each change of another field for a change of the first.
+  /// the lock. ThreadSanitizer counts a change of any field as a change of the first field too, so this field must not
+  /// be the first.
   fileprivate(set) var set: PortSet?
   /// The errno of the mode's waits, if they have failed for good; else 0.
   var waitFailure: Int32 = 0
@@ -30,8 +31,8 @@ struct ModePorts: ~Copyable {
 // MARK: The set. Under the lock
 
 extension ModePointer {
-  /// True if the port set is made. Then it watches the loop's own descriptors that the mode needs; only the handle of
-  /// the main queue may be missing.
+  /// True if the port set exists. An existing set watches those of the loop's own descriptors that the mode needs; only
+  /// the handle of the main queue may be missing.
   var hasHints: Bool { ports.set != nil }
 
   /// Makes the port set unless it exists. The set also watches the timerfds of the mode's timers, so that an expiry has

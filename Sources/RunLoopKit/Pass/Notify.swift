@@ -12,9 +12,9 @@ extension ModePointer {
   @inline(never)
   private func notifyObservers(_ activity: RunLoop.Activity, on loop: RunLoop) {
     loop.lock.lock()
-    // Retains the array. An observer that changes the array makes a copy.
+    // Retains the array. If a callout adds or removes an observer, it changes a copy of the array.
     let collected = observers.row
-    // The array may hold the last references to observers, which are released after the unlock.
+    // The array may hold the last references to observers, so it is released after the unlock.
     withExtendedLifetime(collected) {
       collected.withUnsafeBufferPointer { call($0, version: observers.version, activity, on: loop) }
       loop.lock.unlock()
@@ -54,8 +54,8 @@ extension RunLoop.Observer {
     timing.end(self, .observer, in: mode, on: loop)
   }
 
-  /// Invalidates an observer that does not repeat. The callout ends before that, unless the observer has a context: the
-  /// release of a context is part of the callout.
+  /// Invalidates an observer that does not repeat. If the observer has no context, its callout ends first. If it has
+  /// one, the callout ends later, because releasing the context is part of the callout.
   private func end(on loop: RunLoop) {
     if context == nil { loop.callouts.end(on: loop) }
     invalidate()

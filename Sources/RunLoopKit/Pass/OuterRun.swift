@@ -10,7 +10,7 @@ struct OuterRun: ~Copyable {
   /// The address of the item in whose callout the nested run began; 0 if there is none, as in a block.
   let callout: UInt
   let isInMainQueue: Bool
-  /// These four: how many of each were on the stack when the nested run began.
+  // The next four fields are counts of what there was when the nested run began.
   let enclosingCallouts: Int
   let timedCallouts: Int
   let collectedTimers: Int
@@ -41,7 +41,10 @@ extension UnsafeMutablePointer where Pointee == OuterRun {
 
 extension RunLoop {
   /// Called when a run begins in a callout of the innermost run, or of a host's wait. Under the lock.
-  /// - Parameter outer: The mode of that run or wait.
+  /// - Parameters:
+  ///   - mode: The mode of the run that begins.
+  ///   - outer: The mode of the innermost run, or of the host's wait.
+  ///   - stop: The word of `Stops` that the end of the nested run restores.
   @inline(never)
   func beginNesting(in mode: ModePointer, insideOf outer: ModePointer, _ stop: UInt64) {
     state.collectedTimers.putBack()

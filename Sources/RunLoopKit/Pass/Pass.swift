@@ -8,7 +8,7 @@ extension RunLoop {
     activation.servesMainQueue = mayServeMainQueue(in: mode)
     let deadline = limit.deadline()
     let isPoll = limit.isPoll
-    var hasJustServedMainQueue = leavesMainQueue(activation)  // true: the queue's first (g) is in the second pass
+    var hasJustServedMainQueue = leavesMainQueue(activation)  // if true, the first pass skips (g)
 
     while true {
       if let counters { counters.pointee.passBegins() }
@@ -52,8 +52,9 @@ extension RunLoop {
     }
   }
 
-  /// Called when a post was dropped, which may have come after the last decision at (n). If the decision would be
-  /// another one now, the next wait does not block. CFRunLoop waits in this case.
+  /// Called when a post was dropped. The post may have come after the last decision (n), to report a change that would
+  /// have ended the run there. If there may be such a change, the next wait does not block. CFRunLoop waits in this
+  /// case.
   @inline(never)
   func keepFromWaiting(_ activation: Activation, in mode: ModePointer) {
     if activation.awaitsCondition || isFinished(mode) { wakes.demandPoll(of: activation) }

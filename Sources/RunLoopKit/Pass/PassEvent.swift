@@ -3,9 +3,10 @@ enum PassEvent {
   case none
   case timer
   case mainQueue
-  /// The wait has failed for good: the run ends.
+  /// The wait has failed for good, so the run ends.
   case failed
-  /// Retained once. Unmanaged, because each function that returns a managed item would count references.
+  /// An item that is ready, retained once. Unmanaged, because each function that returns a managed reference would
+  /// count it.
   case port(Unmanaged<RunLoop.Item>, ready: UInt32)
 
   /// Releases the item of an event that is not served.

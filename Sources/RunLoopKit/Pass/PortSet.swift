@@ -3,8 +3,8 @@ internal import RunLoopLibc
 
 /// The descriptors of one mode: a thin owner of `rlc_port_set`, whose contexts are references to the members.
 struct PortSet {
-  /// Descriptors of the loop itself. An event of one is a hint: it has a place in the order of readiness, and the loop
-  /// reads elsewhere what has happened.
+  /// Descriptors of the loop itself. An event of such a descriptor is only a hint: it has a place in the order of
+  /// readiness, but what has happened the loop reads elsewhere.
   enum Hint: Int {
     case wakeup = 1
     case timer = 2
@@ -73,7 +73,7 @@ struct PortSet {
   func insert(_ port: PortRegistration, _ member: RunLoop.DescriptorItem) throws(RunLoopError) -> UInt64 {
     var token = rlc_token()
     let kind = port.isCounter ? RLC_PORT_COUNTER : RLC_PORT_READINESS
-    // `remove` releases it: a mode calls that for each member (`unregister`).
+    // `remove` releases it. A mode calls `remove` for each member that leaves (`unregister`).
     let context = Unmanaged.passRetained(member)
     let status = rlc_port_set_insert(set, port.fileDescriptor, kind, port.interest, context.toOpaque(), &token)
     if status < 0 { context.release() }  // not the last reference: the caller has one
@@ -82,7 +82,7 @@ struct PortSet {
     return token.bits
   }
 
-  /// True if epoll does not take the descriptor, because its kind is always ready.
+  /// True if epoll does not take the descriptor, because files of its kind are always ready.
   func refuses(_ fileDescriptor: Int32) throws(RunLoopError) -> Bool {
     var token = rlc_token()
     let status = rlc_port_set_insert(set, fileDescriptor, RLC_PORT_READINESS, 0, nil, &token)
@@ -93,7 +93,7 @@ struct PortSet {
   }
 
   /// - Parameters:
-  ///   - descriptor: Named in errors.
+  ///   - descriptor: The member's descriptor, which errors name.
   ///   - isServed: True if the member's own callout runs.
   func setInterest(
     _ interest: UInt32, token: UInt64, of descriptor: Int32, isServed: Bool = false
@@ -106,8 +106,8 @@ struct PortSet {
   }
 
   /// Mutes or unmutes the member. False if epoll refuses to watch the member again for lack of memory or watches: the
-  /// set then reports nothing of it until `retry` succeeds. A closed number counts as watched, since `take` reports it.
-  /// So do a stale token and a child of fork(2), where there is nothing to report.
+  /// set then reports nothing of it until `retry` succeeds. Returns true for a closed number, since `take` reports it.
+  /// Also returns true for a stale token, and in a child of fork(2), because nothing has to be reported then.
   func setMuted(_ isMuted: Bool, token: UInt64) -> Bool {
     Self.isWatched(rlc_port_set_set_muted(set, rlc_token(bits: token), isMuted))
   }
@@ -120,7 +120,8 @@ struct PortSet {
     return Self.isWatched(status)
   }
 
-  /// True if `take` has to report members that epoll does not watch any more: wake a sleeping loop. - Thread: Any.
+  /// True if `take` has to report members that epoll does not watch any more. The caller then wakes a loop that sleeps.
+  /// - Thread: Any.
   var hasUnwatched: Bool { rlc_port_set_has_unwatched(set) }
 
   /// Tries to watch the refused members. True if epoll watches all members again.
@@ -134,17 +135,17 @@ struct PortSet {
     var members: [RunLoop.DescriptorItem] = []
     var position: UInt32 = 0
     while let context = rlc_port_set_next(set, &position) {
-      // `insert` has retained it until `remove`. The core leaves hints out.
+      // `insert` has retained the member, and `remove` releases it. The core skips hints.
       members.append(Unmanaged<RunLoop.DescriptorItem>.fromOpaque(context).takeUnretainedValue())
     }
     return members
   }
 
-  /// True if a poll would find an event, true or stale. One system call. - Thread: The loop's own.
+  /// True if a poll would find an event, which may be stale. One system call. - Thread: The loop's own.
   var isReadable: Bool { Kernel.current.isReadable(fileDescriptor) }
 
-  /// True says that only the member's own callouts read its descriptor, so that a fetched event stays true until it is
-  /// taken. The caller passes true only for a member that it has just inserted.
+  /// Pass true if only the member's own callouts read its descriptor, so that no fetched event of it becomes stale. The
+  /// caller passes true only for a member that it has just inserted.
   func setOwned(_ isOwned: Bool, token: UInt64) { rlc_kit_set_owned(set, rlc_token(bits: token), isOwned) }
 
   var hasBatch: Bool { rlc_kit_has_batch(set) }

@@ -25,8 +25,8 @@ extension RunLoop {
   }
 
   /// Polls the default mode until everything that is ready now has had its turn. A pass serves all blocks and signalled
-  /// sources, a bounded number of jobs, and one port or all due timers. So this makes as many passes as the ports and
-  /// the jobs need, and one more for the timers. New work that this work causes does not keep the thread alive.
+  /// sources, a bounded number of jobs, and one port or all due timers. So this function makes as many passes as the
+  /// ports and the jobs need, and one more for the timers. It makes no further pass for work that those passes cause.
   /// - Thread: The loop's own.
   func serveWhatIsDue(while mayGoOn: () -> Bool) {
     var passes =

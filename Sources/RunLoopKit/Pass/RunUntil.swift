@@ -7,7 +7,7 @@ extension RunLoop {
     case timedOut
     /// `stop()` was called first.
     case stopped
-    /// The mode has nothing to wait for, so that nothing could make the condition true.
+    /// The mode has nothing to wait for, so nothing in it could make the condition true.
     case finished
   }
 
@@ -17,13 +17,13 @@ extension RunLoop {
   /// until an event of the mode or a wake-up comes, and does not wake up for the condition alone [RLK-UNTIL-2].
   /// - Parameters:
   ///   - condition: Evaluated on this thread, with no lock held, before the first pass and after each one
-  ///     [RLK-UNTIL-1], and once more if the run has ended for another reason. It should be cheap. If a block that is
-  ///     in the queue at an evaluation changes it, the run evaluates it again without a sleep, even if nothing has
-  ///     woken the loop for the block [RLK-UNTIL-6]. If another thread changes it, the run evaluates it at the next
-  ///     event; `wakeUp()` after the change makes that happen at once [RLK-UNTIL-3]. If an observer of before-waiting
-  ///     or an idle block changes it, that code must call `wakeUp()` too.
+  ///     [RLK-UNTIL-1], and once more if the run has ended for another reason. It should be cheap. If blocks are queued
+  ///     when the run evaluates the condition, the run evaluates it again after them without a sleep, even if nothing
+  ///     has woken the loop for the blocks [RLK-UNTIL-6]. If another thread makes the condition true, the run notices
+  ///     that at the next event, or at once if the thread then calls `wakeUp()` [RLK-UNTIL-3]. An observer of
+  ///     before-waiting, or an idle block, must call `wakeUp()` too if it makes the condition true.
   ///   - mode: The mode whose members are served.
-  ///   - timeout: How long the call runs the loop. Zero or less means one pass that does not wait, nil no limit.
+  ///   - timeout: How long the run may take. Zero or less means one pass that does not wait, nil no limit.
   /// - Returns: `.met` whenever the condition was true in the end, even if the run was stopped or the limit was over in
   ///   the same pass [RLK-UNTIL-4].
   /// - Thread: The loop's own.

@@ -2,8 +2,8 @@ extension RunLoop {
   /// Runs a mode until `stop()` is called, also while the mode is empty [RLK-RESIDENT-15].
   ///
   /// The call adds an item of its own to the mode for as long as it runs, so that nothing else has to keep the run
-  /// going. Nested runs of this kind are stopped one by one, the innermost first. As for every run, a `stop()` before
-  /// the run has begun stops nothing. To end a thread whatever it does, use `RunLoop.Thread`.
+  /// going. If such runs are nested, each `stop()` ends the innermost one. As for every run, a `stop()` before the run
+  /// has begun stops nothing. To end a thread in whatever run it is, use `RunLoop.Thread`.
   /// - Returns: `.stopped`.
   /// - Thread: The loop's own.
   /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common` [RLK-DIAG-5].

@@ -13,9 +13,9 @@ extension RunLoop {
   ///   - mode: The mode whose members are served.
   ///   - limit: How long the run may take. Nil or more than about 16 years means no limit [RLK-RUN-4], zero or less one
   ///     pass that does not wait [RLK-RUN-3].
-  ///   - returnAfterSourceHandled: Return after the first pass in which a source was performed, a port source called or
-  ///     the main queue served. Timers and blocks do not count.
-  /// - Returns: The first that applies: handled, timed out, stopped, finished.
+  ///   - returnAfterSourceHandled: If true, the run returns after the first pass that has performed a source, called a
+  ///     port source or served the main queue. Timers and blocks do not count.
+  /// - Returns: The first result that applies, in this order: handled, timed out, stopped, finished.
   /// - Thread: The loop's own.
   /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`. `.forked` in a child of fork(2). If a callout has
   ///   forked, this run and those around it call nothing more in the child, and throw `.forked` too [RLK-FORK-2].
@@ -33,7 +33,7 @@ extension RunLoop {
     return try run(in: mode, limit: RunLimit(limit), returnAfterSourceHandled)
   }
 
-  /// As `run(in:for:returnAfterSourceHandled:)`, with the limit as a moment.
+  /// As `run(in:for:returnAfterSourceHandled:)`, but `until` is the moment at which the run times out.
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult
   public func run(
@@ -112,7 +112,7 @@ extension RunLoop {
   /// Makes the callouts and the passes of a run (rules 3 and 4). Nil if a wait has failed, or if a callout has forked
   /// and this is the child.
   ///
-  /// A stop reaches this run from the moment before `currentMode` shows its mode until after the exit observers. So a
+  /// Stops reach this run even before `currentMode` shows its mode, and until its exit observers have returned. So a
   /// thread that sees the mode can stop the run (rule 19). If the enclosing run was asked to stop before, `stopAround`
   /// keeps that request (rule 20).
   private func runBegun(
@@ -130,7 +130,7 @@ extension RunLoop {
     let isForked = endCallouts(of: activation, at: place, in: mode)
 
     timing.end(on: self)
-    // After the outermost run only a host can receive wakes. The next run drops posts that come now.
+    // After the outermost run only a host receives wakes. Without a host, the next run drops the posts that come now.
     if let outer = activation.state.outer {
       nestedRunEnds(insideOf: outer, stopAround)
     } else {
@@ -151,7 +151,7 @@ extension RunLoop {
   }
 
   func drainScope(of activation: Activation, at place: UInt) {
-    let scopes = owner.scopes.unsafelyUnwrapped  // set since the run began
+    let scopes = owner.scopes.unsafelyUnwrapped  // not nil: a run has begun
     if scopes.height > activation.state.scope { drain(scopes, to: activation.state.scope, place) }
   }
 
@@ -162,7 +162,7 @@ extension RunLoop {
   }
 }
 
-// MARK: Rare cases, which are functions so that a run saves fewer registers
+// MARK: Rare cases, in functions of their own so that a run saves fewer registers
 
 extension RunLoop {
   /// The result of a run that was stopped before its first pass; nil if an entry observer has forked, and this is the
@@ -177,8 +177,8 @@ extension RunLoop {
     endNesting()
   }
 
-  /// A nested run may have taken the wake for a job that it does not perform. An executor posts no second wake, so this
-  /// run has to poll.
+  /// A nested run may have taken the wake for a job that it does not perform. An executor posts no second wake, so the
+  /// enclosing run `run` has to poll.
   func demandPollForJobs(_ run: Activation, in mode: ModePointer) {
     guard run.wakes.contains(.accepting) else { return }
     if lock.withLock({ state.companions.hasWork(for: mode) }) { wakes.demandPoll(of: run) }

@@ -1,5 +1,5 @@
 extension ModePointer {
-  /// Serves an item that was found ready, and times its callout. If the item has left the mode since, it is not called.
+  /// Serves an item that was found ready, and times its callout. Does not call the item if it has left the mode since.
   /// True if the item or the successor that it named (`serveNext`) was called. - Thread: The loop's own.
   func serveTimed(_ item: RunLoop.Item, ready: UInt32, on loop: RunLoop) -> Bool {
     let timing = CalloutTiming(on: loop)
@@ -55,8 +55,8 @@ extension RunLoop {
 }
 
 extension RunLoop {
-  /// Serves another member of the mode in this turn, because the item whose turn it is has nothing to call. The
-  /// successor is timed, recorded and limited as in a turn of its own. The item calls this directly before its
-  /// `takeEvent` returns false. - Thread: The loop's own.
+  /// Makes the loop serve another member of the mode in this turn. An item whose turn it is, but which has nothing to
+  /// call, calls this directly before its `takeEvent` returns false. The successor is timed, recorded and limited as in
+  /// a turn of its own. - Thread: The loop's own.
   package func serveNext(_ successor: EventSource) { owner.successor = successor }
 }

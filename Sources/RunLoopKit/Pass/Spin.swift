@@ -1,8 +1,8 @@
 internal import CRunLoopCore
 internal import Synchronization
 
-/// Spins for a while before a sleep, to notice a wake without a system call. While spinning finds nothing, it spins
-/// more rarely. A thin owner of `rlc_spin`.
+/// Spins for a while before a sleep, to notice a wake without a system call. As long as spinning finds nothing, it
+/// spins before fewer and fewer sleeps. A thin owner of `rlc_spin`.
 /// - Thread: The loop's own.
 struct Spin {
   /// Longer limits are cut to this.
@@ -10,13 +10,13 @@ struct Spin {
 
   private var spin = rlc_spin()
 
-  /// In nanoseconds. With 0 it never spins. A new limit discards what was learned under the old one.
+  /// In nanoseconds. With 0 it never spins. A new limit makes it forget what earlier spinning has found.
   var limit: UInt64 {
     get { spin.limit_ns }
     set { rlc_spin_set(&spin, newValue) }
   }
 
-  /// True if something was posted: do not sleep.
+  /// True if something was posted, so that the loop must not sleep.
   mutating func untilPosted(_ port: OpaquePointer, deadline: UInt64) -> Bool {
     rlc_spin_until_posted(&spin, port, nil, deadline)
   }
@@ -24,7 +24,7 @@ struct Spin {
 
 extension RunLoop {
   /// How long the loop spins before it sleeps, to notice a wake without a system call. Zero at first: it does not spin.
-  /// More than 50 microseconds count as 50, less than zero as zero [RLK-SPIN-3]. 20 microseconds are usually worth it.
+  /// More than 50 microseconds count as 50, less than zero as zero [RLK-SPIN-3]. 20 microseconds usually pay off.
   ///
   /// While the loop spins, a wake, a stop or a performed block costs its sender no system call and the loop no sleep:
   /// between two threads on two processors an answer takes some 3 us instead of 25 [RLK-SPIN-1]. The price is processor

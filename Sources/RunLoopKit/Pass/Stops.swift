@@ -3,9 +3,9 @@ internal import Synchronization
 /// Whether the innermost run of a loop is asked to stop. Any thread asks, without a lock. The loop's thread begins and
 /// ends runs. When a nested run ends, it restores the word of the enclosing run, with the request if there was one.
 struct Stops: ~Copyable {
-  /// The innermost run's serial << 1, plus 1 if the run is asked to stop; 0: there is no run.
+  /// The innermost run's serial << 1, plus 1 if the run is asked to stop; 0 if there is no run.
   private let word = Atomic<UInt64>(0)
-  /// Whether runs that begin later have to stop: a number of `Later`.
+  /// A number of `Later`, which says whether runs that begin later have to stop.
   private let later = Atomic<UInt8>(Later.nothing)
 
   /// Computed, not stored: a signal handler that calls `request` must not run the initialisation of stored numbers.
@@ -15,14 +15,14 @@ struct Stops: ~Copyable {
     static var quit: UInt8 { 1 }
     /// A resident thread is about to begin its first run, for which a stop is kept.
     static var firstRun: UInt8 { 2 }
-    /// As `firstRun`, and a stop has come.
+    /// `firstRun` was set, and a stop has come since.
     static var firstRunStops: UInt8 { 3 }
   }
 
   /// Asks the innermost run to stop, or the first run of a resident thread that is about to begin it. False if there is
   /// neither.
   func request() -> Bool {
-    // The first run may begin between the first two steps. Then the third one finds it.
+    // If the first run begins between the first two calls, the third call finds it.
     requestOfRun() || keepForFirstRun() || requestOfRun()
   }
 
@@ -56,14 +56,14 @@ struct Stops: ~Copyable {
   /// Called when the run has ended. True if it is still asked to stop. - Thread: The loop's own.
   func end(_ outer: UInt64 = 0) -> Bool { word.exchange(outer, ordering: .sequentiallyConsistent) & 1 != 0 }
 
-  /// Called when the run was left. A request to it passes to the enclosing run, which nothing else would stop. Without
-  /// an enclosing run the request is dropped. True if the enclosing run is asked. - Thread: The loop's own.
+  /// Called when the run was left. Passes a request to that run on to the enclosing run, which nothing else would stop.
+  /// Drops the request if there is no enclosing run. True if the enclosing run is asked. - Thread: The loop's own.
   func endLeft(_ outer: UInt64) -> Bool { end(outer) && outer != 0 && request() }
 
   // MARK: The beginning and the end of a resident thread
 
-  /// Called before other threads get the loop. After the call a stop is kept for the thread's first run, which the
-  /// caller is about to begin. - Thread: The loop's own.
+  /// Called before other threads get the loop. From then on `request` keeps a stop for the thread's first run, which
+  /// the caller is about to begin. - Thread: The loop's own.
   func expectFirstRun() { _ = later.exchange(from: Later.nothing, to: Later.firstRun) }
 
   private func keepForFirstRun() -> Bool {
@@ -75,7 +75,8 @@ struct Stops: ~Copyable {
     later.load(ordering: .sequentiallyConsistent) != Later.nothing && takeWhatWasKept()
   }
 
-  /// After this, requests reach the run by `word` only. A `quit` stays in `later`.
+  /// Clears the two states of the first run in `later`, so that further requests reach the run by `word` only. A `quit`
+  /// stays in `later`.
   @inline(never)
   private func takeWhatWasKept() -> Bool {
     if later.exchange(from: Later.firstRun, to: Later.nothing) == Later.firstRun { return false }
@@ -85,8 +86,8 @@ struct Stops: ~Copyable {
 
   var isQuitting: Bool { later.load(ordering: .sequentiallyConsistent) == Later.quit }
 
-  /// The caller then calls `request`, which reads the word. A run that begins writes the word and then reads `later`.
-  /// So the request reaches the run, or the run sees that it has to stop.
+  /// Makes all runs stop. The caller then calls `request`, which reads the word. A run that begins writes the word and
+  /// then reads `later`. So the request reaches the run, or the run sees that it has to stop.
   func quit() { later.store(Later.quit, ordering: .sequentiallyConsistent) }
 
   func resume() { later.store(Later.nothing, ordering: .sequentiallyConsistent) }
@@ -102,9 +103,9 @@ extension Atomic<UInt8> {
 extension RunLoop {
   /// Ends the innermost run after its current pass; does nothing if the loop does not run.
   ///
-  /// A stop never reaches an enclosing run, and several stops count once [RLK-RUN-5]. Wakes the loop [RLK-RUN-6]. From
-  /// the return of `RunLoop.Thread.start` on, the thread's loop counts as running: a stop that comes before its first
-  /// run ends that run, and so the thread.
+  /// A stop never reaches an enclosing run, and several stops count once [RLK-RUN-5]. The call wakes the loop
+  /// [RLK-RUN-6]. From the return of `RunLoop.Thread.start` on, the thread's loop counts as running: a stop that comes
+  /// before its first run ends that run, and so the thread.
   /// - Thread: Any. - Blocks: No; lock-free, at most one write(2). - SeeAlso: `CFRunLoopStop`.
   public func stop() {
     guard isInThisProcess else { return }

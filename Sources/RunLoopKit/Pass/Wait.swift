@@ -11,7 +11,7 @@ extension ModePointer {
     guard loop.isInThisProcess else { return .none }
     var posted = loop.wakes.takeKept(for: activation)
     var event = messages.hasReady ? takeTurn(on: loop) : takeHeldOrFetchedEvent(on: loop)
-    let hasPolled = event == nil  // each poll takes the post
+    let hasPolled = event == nil  // if true, the polls below take the post
     while event == nil {
       let mayBlock =
         !isPolling && posted == .none && loop.wakes.word.isQuiet && !canServeMainQueue(activation, on: loop)
@@ -30,7 +30,7 @@ extension ModePointer {
         guard messages.hasReady else { break }
         event = takeMessage(on: loop)
         if event != nil || isPolling || posted != .none { break }
-        continue  // another loop has taken the message
+        continue  // another loop has taken the message meanwhile
       }
       event =
         (found > 0 ? takeNewEvent(on: loop) : takeEvent(on: loop))
@@ -42,7 +42,7 @@ extension ModePointer {
     if !hasPolled { posted = max(posted, loop.wakes.word.take()) }
     loop.wakes.endWait(of: activation)  // (j)
     if posted != .none {
-      // A thread that quits this loop also wakes it, so without a wake `isQuitting` has not changed.
+      // `RunLoop.quit` also posts an interrupt, so without a post `isQuitting` has not become true.
       if let found = event, loop.stops.isQuitting { event = loop.holdBack(found, of: self) }
       var isExpiry = false
       if case .timer? = event { isExpiry = true }
@@ -81,11 +81,11 @@ extension ModePointer {
     return found >= 0 ? found : hasFailedForGood(found, on: loop) ? -1 : 0
   }
 
-  /// As `poll`, but sleeps until there is an event. Nil if it has not slept, because something was posted, a timer is
-  /// due, or epoll has to be asked again to watch a refused member.
+  /// Does what `poll` does, but sleeps until there is an event. Nil if it has not slept, because something was posted,
+  /// a timer is due, or it is time to ask epoll again to watch a refused member.
   @inline(never)
   private func sleep(until deadline: UInt64, on loop: RunLoop) -> Int32? {
-    let set = ports.set!  // as in `poll`
+    let set = ports.set!  // made before the first pass (`Running`)
     var limit = deadline
     // A sleep that has a deadline also ends for the first timer, since other code may have closed the timerfd.
     if !timers.isAtRest || deadline != Time.forever {
@@ -111,15 +111,16 @@ extension ModePointer {
     return true
   }
 
-  /// Spins if the loop has a `spinLimit`. True if something was posted meanwhile, or a timer became due: do not sleep.
+  /// Spins if the loop has a `spinLimit`, at most until the first timer is due. True if something was posted, so that
+  /// the loop must not sleep.
   @inline(__always)
   private func spins(until deadline: UInt64, on loop: RunLoop) -> Bool {
     loop.wantedSpin.load(ordering: .relaxed) != 0 && loop.spin(until: firstDate(before: deadline, on: loop))
   }
 
   /// The moment until which the loop may sleep in the kernel. It is earlier than the deadline if no timerfd reports a
-  /// timer that is due first, or if epoll has to be asked again to watch a refused member. If there is a deadline, the
-  /// sleep also ends for the first timer, unless the loop has just armed its timerfd. 0 if the moment has come.
+  /// timer that is due first, or if the loop has to ask epoll again to watch a refused member. If there is a deadline,
+  /// the sleep also ends for the first timer, unless the loop has just armed its timerfd. 0 if the moment has come.
   @inline(never)
   private func limit(of deadline: UInt64, on loop: RunLoop) -> UInt64 {
     let restEnd = timers.restEnd
@@ -140,10 +141,10 @@ extension ModePointer {
     loop.lock.withLock { min(deadline, timers.wakeAt) }
   }
 
-  /// The result of `poll` without a system call; nil if the kernel must be asked. In a mode without descriptors the
-  /// kernel reports timers only, and the clock says whether one is due. The number of such polls in a row is limited,
-  /// so that a busy loop shows in a trace of system calls. A run that serves the main queue skips a poll only while the
-  /// queue is quiet, because the queue may be signalled at any time.
+  /// The result of `poll` without a system call; nil if `poll` must ask the kernel. In a mode without descriptors the
+  /// kernel reports timers only, and the clock says whether one is due. A limit on such polls in a row makes a busy
+  /// loop visible in a trace of system calls. A run that serves the main queue skips a poll only while the queue is
+  /// quiet, because otherwise the queue may be signalled at any time.
   @inline(__always)
   private func answerWithoutPoll(of activation: Activation, on loop: RunLoop) -> Int32? {
     guard loop.owner.skippedPolls < OwnerState.mostSkippedPolls else { return nil }
@@ -156,8 +157,8 @@ extension ModePointer {
   @inline(never)
   private func hasDueTimers(on loop: RunLoop) -> Bool { loop.lock.withLock { timers.isDue(soft: false) } }
 
-  /// Called while a port is marked. Messages and fetched events take turns: takes a fetched event if a message was
-  /// served last, else a message.
+  /// Called while a port is marked. Messages and fetched events take turns: this takes a fetched event if the loop
+  /// served a message last. Otherwise it takes a message, or a fetched event if there is no message.
   /// - Thread: The loop's own.
   @inline(never)
   private func takeTurn(on loop: RunLoop) -> PassEvent? {
@@ -189,8 +190,8 @@ extension ModePointer {
     loop.takeHostedEvent(for: self)?.ifStillTrue(in: self, of: loop)
   }
 
-  /// Takes an event that the kernel has not reported: a timer whose expiry has not arrived yet, or was taken by another
-  /// mode; a port with a message; the main queue, which comes after all ports and timers (A8).
+  /// Takes an event that the kernel has not reported: a timer whose expiry has not arrived yet, or that another mode
+  /// has taken; a port with a message; the main queue, which comes after all ports and timers (A8).
   @inline(__always)
   private func takeHiddenEvent(of activation: Activation, on loop: RunLoop) -> PassEvent? {
     if timers.mayBeDue, let event = takeUnreportedEvent(on: loop) { return event }

@@ -5,10 +5,10 @@ internal import Synchronization
 /// Wakes a loop: a thin owner of `rlc_wakeup_port`, which is created with the loop's first port set, or by the loop's
 /// first `run(until:in:timeout:)`.
 ///
-/// Before that the loop cannot sleep, so a wake does nothing. The port exists as long as this object, so that every
-/// waker that holds the object may use it. The end of the loop's thread closes the eventfd. If a waker was preempted
-/// before its write, the eventfd is closed after that write: no waker writes to a descriptor that has reused the number
-/// [RLC-WAKE-9].
+/// Before the port exists the loop cannot sleep, so a wake does nothing. The port exists as long as this object, so
+/// every waker that holds the object may use the port. The end of the loop's thread closes the eventfd. If a waker was
+/// preempted before its write, the waker closes the eventfd after that write: no waker writes to a descriptor that has
+/// reused the number [RLC-WAKE-9].
 struct WakeWord: ~Copyable {
   private let kernel: Kernel?
   private let port = Atomic<UnsafeRawPointer?>(nil)
@@ -36,9 +36,9 @@ struct WakeWord: ~Copyable {
   /// Posts a wake (rule 15).
   func signal() { if let port = pointer ?? portJustMade { check(rlc_wakeup_port_signal(port)) } }
 
-  /// For a waker that has seen no port. Of this fence and the one in `make`, one comes first. So the waker sees the
-  /// port, or the run that has made it sees what the waker has published, even if the waker has not taken the loop's
-  /// lock.
+  /// For a waker that has seen no port. If the fence in `make` comes before the fence here, the waker sees the port.
+  /// Otherwise the run that has made the port sees what the waker has published, even if the waker has not taken the
+  /// loop's lock.
   @inline(never)
   private var portJustMade: OpaquePointer? {
     atomicMemoryFence(ordering: .sequentiallyConsistent)
@@ -48,8 +48,8 @@ struct WakeWord: ~Copyable {
   /// Posts an interrupt: the loop makes a pass, and no enclosing run receives the interrupt as a wake.
   func interrupt() { if let pointer { check(rlc_wakeup_port_interrupt(pointer)) } }
 
-  /// Reports a post whose write has failed, because other code has closed the eventfd. A status of 0 or 1 is no
-  /// failure. 2 says that a new eventfd has woken the loop, `-ESHUTDOWN` that the loop has ended, `-ECHILD` that it
+  /// Reports a post whose write has failed because other code has closed the eventfd. A status of 0 or 1 is no failure.
+  /// 2 says that a new eventfd has woken the loop, `-ESHUTDOWN` that the loop has ended, `-ECHILD` that the loop
   /// belongs to the parent process. After other errors there is no new eventfd, and a sleeping loop sleeps on until
   /// something else ends its wait.
   private func check(_ status: Int32) {
@@ -83,7 +83,7 @@ struct WakeWord: ~Copyable {
   /// True once for each new eventfd, which the sets do not watch yet. - Thread: The loop's own.
   func takeRenewal() -> Bool { rlc_kit_take_renewal(pointer) }
 
-  /// Called when a set has found the eventfd lost: before the next sleep all sets have to watch a new one.
+  /// Called when a set has lost the eventfd. Makes all sets watch a new eventfd before the next sleep.
   /// - Thread: The loop's own.
   func demandRenewal() { if let pointer { rlc_kit_demand_renewal(pointer) } }
 
@@ -95,21 +95,22 @@ struct WakeWord: ~Copyable {
   /// RUNNING -> ASLEEP; false if something was posted. - Thread: The loop's own.
   func beginWait() -> Bool { rlc_wakeup_port_begin_wait(pointer) }
 
-  /// As `beginWait()`, for a sleep in a set; false also if `takeRenewal` is true. - Thread: The loop's own.
+  /// RUNNING -> ASLEEP, for a sleep in a set. False if something was posted, or if `takeRenewal` would return true.
+  /// - Thread: The loop's own.
   func beginWait(in set: PortSet) -> Bool { set.beginWait(pointer) }
 
   /// True while nothing is posted. - Thread: The loop's own.
   @inline(__always)
   var isQuiet: Bool { pointer.map { rlc_kit_is_quiet($0) } ?? true }
 
-  /// Takes the post, if there is one: at the end of a wait, or to drop it. The loop's thread then sees everything that
-  /// the wakers published before. - Thread: The loop's own.
+  /// Takes the post, if there is one. The loop does that at the end of a wait, or to drop the post. Its thread then
+  /// sees everything that the wakers published before. - Thread: The loop's own.
   func take() -> Posted {
     guard let pointer, !rlc_kit_is_quiet(pointer) else { return .none }
     return Posted(number: rlc_wakeup_port_take(pointer).rawValue)
   }
 
-  /// A post, with the core's numbers: of two posts the larger one counts.
+  /// A post, by the core's numbers. Of two posts, the one with the larger number counts.
   struct Posted: Equatable, Comparable {
     let number: UInt32
 
@@ -125,8 +126,9 @@ struct WakeWord: ~Copyable {
     return rlc_wakeup_port_is_asleep(pointer)
   }
 
-  /// Closes the descriptor, or leaves that to the last waker that is about to write to it. References to the loop do
-  /// not keep it open, not even one on the stack of a thread that has ended in a callout. - Thread: The loop's own.
+  /// Closes the eventfd, or leaves that to the last waker that is about to write to it. References to the loop do not
+  /// keep the eventfd open, not even one on the stack of a thread that has ended in a callout. - Thread: The loop's
+  /// own.
   func end() { if let pointer { rlc_wakeup_port_end(pointer) } }
 
   deinit {

@@ -23,9 +23,9 @@ struct Wakes: ~Copyable {
     static var accepting: Self { Self(rawValue: 1) }
     /// A nested run has taken a wake that may have been meant for this run, whose next wait does not block (rule 17).
     fileprivate static var pendingWake: Self { Self(rawValue: 2) }
-    /// A wake, or an interrupt, was posted in a pass that did not wait. The next wait takes it, be it this run's or a
-    /// nested run's.
+    /// A wake was posted in a pass that did not wait. The next wait takes it, be it this run's or a nested run's.
     fileprivate static var heldWake: Self { Self(rawValue: 4) }
+    /// An interrupt was posted in such a pass, or for a date that was moved (`settle`). The next wait takes it too.
     fileprivate static var heldInterrupt: Self { Self(rawValue: 8) }
     /// The run's own next wait does not block: a stop came before the run accepted wakes, its awaited end may have
     /// come, or a job may wait.
@@ -34,8 +34,9 @@ struct Wakes: ~Copyable {
 
   /// The host's counterpart of a run's `accepting` and `pendingWake`.
   struct OfHost {
-    /// Bits 0 and 1: what is pending. Bit 2: the wait is open. Bit 3: it began in a callout of a run. Bits 4 to 31: a
-    /// part of that run's stack address, which is enough to tell runs apart. One word, because every loop pays for it.
+    /// Bits 0 and 1 hold the pending post. Bit 2 says that the wait is open, and bit 3 that it began in a callout of a
+    /// run. Bits 4 to 31 are a part of that run's stack address, which is enough to tell runs apart. One word holds all
+    /// this, because every loop pays for it.
     fileprivate let rawValue: UInt32
 
     private static let openBit: UInt32 = 4
@@ -86,8 +87,8 @@ extension Wakes {
     guard !run.wakes.contains(.accepting) else { return false }
     let hasDropped = drop(passingTo: run.parent)
     run.wakes.insert(.accepting)
-    // If a stop came after the decision at (n), its interrupt may have been dropped just now. Later interrupts are
-    // kept.
+    // If a stop came after the decision at (n), this function may have dropped its interrupt just now. The interrupt of
+    // a later stop is kept.
     if stops.isRequested { run.wakes.insert(.pendingPoll) }
     return hasDropped
   }
@@ -141,8 +142,8 @@ extension Wakes {
     if takeDateMove(), posted == .interrupt, isExpiry { run.wakes.insert(.heldInterrupt) }
   }
 
-  /// Called when a run has ended or was left. A wake that it has not used goes to the enclosing run, or to the host in
-  /// whose wait the run was, for which it may have been meant.
+  /// Called when a run has ended or was left. Passes a wake that the run has not used on to the enclosing run, or to
+  /// the host in whose wait the run was, because the wake may have been meant for them.
   func endRun(_ run: Activation) {
     drop(passingTo: run.parent)
     passOn(from: run)
@@ -151,8 +152,8 @@ extension Wakes {
   /// Makes the run's next wait poll, because its awaited end may have come, or a job may wait.
   func demandPoll(of run: Activation) { run.wakes.insert(.pendingPoll) }
 
-  /// Drops a post that came while no run accepted wakes. True if there was one. A wake may have been meant for the
-  /// enclosing run, which has to poll then.
+  /// Drops a post that came while no run accepted wakes. True if there was one. If the post was a wake, the enclosing
+  /// run has to poll, because the wake may have been meant for it.
   @discardableResult
   private func drop(passingTo enclosing: Activation?) -> Bool {
     let posted = word.take()
@@ -171,8 +172,9 @@ extension Wakes {
     if !run.wakes.isDisjoint(with: [.pendingWake, .heldWake]) { markPending(for: run.parent) }
   }
 
-  /// Passes a wake on: to a host whose open wait began in a callout of the enclosing run, or outside of all runs; else
-  /// to the enclosing run, if it accepts wakes. The wake goes no further: that run passes it on in its turn (rule 17).
+  /// Passes a wake on to the host, if its open wait began in a callout of the enclosing run, or if there is no such run
+  /// and the wait began outside of all runs. Otherwise passes the wake on to the enclosing run, if that accepts wakes.
+  /// That run passes the wake on in its turn (rule 17).
   private func markPending(for enclosing: Activation?) {
     if host.isInside(enclosing) {
       keepForHost(.wake)
@@ -188,7 +190,7 @@ extension Wakes {
   }
 }
 
-// MARK: The wakes of hosts (rule 19). On the loop's own thread
+// MARK: The wakes of hosts (rule 17). On the loop's own thread
 
 extension Wakes {
   private var host: OfHost { OfHost(rawValue: ofHost.load(ordering: .relaxed)) }
@@ -196,8 +198,8 @@ extension Wakes {
   private func keepForHost(_ posted: WakeWord.Posted) { ofHost.store(host.adding(posted).rawValue, ordering: .relaxed) }
 
   /// Called when a host begins to wait, in a callout of `run`, or outside of all runs if `run` is nil. Drops a post
-  /// that came while nothing waited, because the host polls everything next. A wake that the run would have kept goes
-  /// to the host first (rule 17). Returns what `endHostedWait` restores.
+  /// that came while nothing waited, because the host polls everything next. If `run` would have kept the post and it
+  /// is a wake, the host gets it first (rule 17). Returns what `endHostedWait` restores.
   func beginHostedWait(inside run: Activation?) -> OfHost {
     let outer = host
     let posted = word.take()
@@ -220,8 +222,8 @@ extension Wakes {
     return pending != .none
   }
 
-  /// Called when the wait and the run around it were left. A pending wake goes to the run, whose end passes it on. One
-  /// poll too many does no harm.
+  /// Called when the wait and the run around it were left. Passes a pending wake to the run, whose end passes it on. If
+  /// a poll more than necessary follows, that does no harm.
   func endLeftHostedWait(_ outer: OfHost, inside run: Activation) {
     if host.pending == .wake { run.wakes.insert(.pendingWake) }
     ofHost.store(outer.rawValue, ordering: .relaxed)
@@ -230,8 +232,8 @@ extension Wakes {
   /// Keeps a new post for the host.
   func keepForHost() { keepForHost(word.take()) }
 
-  /// Makes the loop's descriptor readable while the host is about to sleep. A run has taken the posts, and may have
-  /// fetched events that the descriptor does not show any more.
+  /// Makes the loop's descriptor readable while the host is about to sleep. A run inside the host's wait has taken the
+  /// posts, and may have fetched events that the descriptor does not show any more.
   func goOnSleeping() {
     repeat { keepForHost() } while !word.beginWait()
     word.interrupt()

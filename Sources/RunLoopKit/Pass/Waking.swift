@@ -18,7 +18,8 @@ extension RunLoop {
   /// Makes a sleeping loop do a pass. Unlike a wake, an interrupt is for no enclosing run. - Thread: Any.
   func interrupt() { wakes.word.interrupt() }
 
-  /// Makes the wakeup port, with the loop's first port set, and returns its descriptor. Under the lock.
+  /// Called when a port set is made. Makes the wakeup port unless it exists, and returns its descriptor. Under the
+  /// lock.
   func makeWakeup() throws(RunLoopError) -> Int32 {
     let descriptor = try wakes.word.make()
     wakes.word.reportLosses(to: self)
