@@ -2,8 +2,8 @@ internal import RunLoopLibc
 
 extension RunLoop {
   /// Runs each mode for a slice, one after the other, until `isDone` returns true, so that the members of every mode
-  /// are served. Call it in a callout that must not return before something has happened, but does not know in which
-  /// mode that happens; for example after a failure.
+  /// are served. Call it in a callout that must not return before something has happened, if you do not know in which
+  /// mode that will happen.
   ///
   /// Never call it in a signal handler: the interrupted thread may hold a lock, the loop's or malloc's. Call it in a
   /// signal source instead. On an alternate signal stack the call throws; on the thread's own stack it cannot detect
@@ -14,8 +14,8 @@ extension RunLoop {
   /// - Returns: True when `isDone` has returned true. False after a `stop()`, and if no mode has anything to wait for.
   ///   With `servesMainQueue`, the main loop always has something to wait for.
   /// - Thread: The loop's own.
-  /// - Re-entry: Its modes run nested, in the order in which they were made; timers and descriptor sources whose
-  ///   callouts are on the stack are not called.
+  /// - Re-entry: Allowed. The modes run in the order in which they were made. In a callout these runs are nested: they
+  ///   do not call timers and descriptor sources whose callouts are on the stack.
   /// - Throws: As `run(in:for:)`; `.inSignalHandler`.
   @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
   @discardableResult

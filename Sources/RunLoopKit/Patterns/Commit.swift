@@ -1,8 +1,8 @@
 internal import Synchronization
 
 extension RunLoop {
-  /// Work that is requested often and done once: before the loop sleeps, or after everything that is ready; and when a
-  /// run ends.
+  /// Work that is requested often and done once: before the loop sleeps, or after everything that is ready. If it is
+  /// still needed when a run ends, the loop does it then.
   ///
   /// For example a log: call `setNeeded()` after each change, and write all changes at once in the flush. This value is
   /// a handle: the loop's modes retain the commit until `invalidate()`, or the end of the loop.
@@ -10,14 +10,15 @@ extension RunLoop {
   public struct Commit: Sendable {
     private let core: Core
     private let observer: Observer
-    ////// Nil unless the moment is `.afterReady`.
+    /// Nil unless the moment is `.afterReady`.
     private let timer: Timer?
     private let loop: RunLoop
 
     /// When the loop calls a flush that is needed.
     public enum Moment: Hashable, Sendable {
-      /// Before the loop sleeps, or would sleep if nothing were ready: once a pass, and a pass serves one descriptor.
-      /// For work that is cheap, or must precede everything else, such as a layout.
+      /// Before each wait of the loop, even if something is ready already. A pass serves one descriptor, so a busy loop
+      /// may flush once for each ready descriptor. For work that is cheap, or must precede everything else, such as a
+      /// layout.
       case beforeWaiting
       /// After everything that was ready when the flush became needed, and before what became ready later
       /// [RLK-PATTERN-6]. For expensive work that many requests can share, such as a group commit of a log. The first
@@ -30,8 +31,9 @@ extension RunLoop {
     ///   - mode: By default every common mode, not only `.default` as for items, because a flush that becomes needed in
     ///     the tracking mode must happen in that mode.
     ///   - moment: When to flush. With `.afterReady` a timer is in the modes, and keeps them from being empty.
-    ///   - order: The order among the observers of before-waiting and exit; the default is after most.
-    ///   - flush: Called on the loop's thread, with no lock held, once for any number of `setNeeded()` before.
+    ///   - order: The order among the observers of before-waiting and exit; by default the flush comes after most.
+    ///   - flush: Called on the loop's thread, with no lock held, once for all calls of `setNeeded()` since the last
+    ///     flush.
     /// - Throws: As `add(_:to:)`. Then no part of the commit stays in the loop [RLK-PATTERN-8].
     public init(
       on loop: RunLoop, in mode: Mode = .common, at moment: Moment = .beforeWaiting, order: Int = 2_000_000,
@@ -66,15 +68,15 @@ extension RunLoop {
     /// - Complexity: O(1); one atomic exchange if a flush is needed already.
     public func setNeeded() {
       guard core.setNeeded() else { return }
-      // The timer's descriptor becomes ready now, so the loop serves it after those that are ready already.
+      // The timer's descriptor becomes ready now, so the loop serves it after all descriptors that are ready already.
       if let timer { timer.rearm(after: .zero) } else { loop.wakeUp() }
     }
 
     /// True from `setNeeded()` until the flush begins.
     public var isNeeded: Bool { core.isNeeded }
 
-    /// Flushes now, if needed.
-    /// - Returns: True if it was.
+    /// Flushes now, if a flush is needed.
+    /// - Returns: True if it has flushed.
     /// - Thread: The loop's own.
     /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`.
     @available(*, noasync, message: "it belongs to the loop's thread: in a task, await loop.performAndWait { ... }")
@@ -130,7 +132,7 @@ extension RunLoop.Local {
     in mode: RunLoop.Mode = .common, at moment: RunLoop.Commit.Moment = .beforeWaiting, order: Int = 2_000_000,
     _ flush: @escaping () -> Void
   ) throws -> RunLoop.Commit {
-    // Only this thread calls and releases the closure, as with the other local items.
+    // Safe, because only this thread calls and releases the closure.
     nonisolated(unsafe) let flush = flush
     return try RunLoop.Commit(on: loop, in: mode, at: moment, order: order) { flush() }
   }

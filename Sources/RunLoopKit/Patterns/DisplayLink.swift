@@ -1,10 +1,10 @@
 extension RunLoop {
   /// Calls a closure at a fixed rate, for example to draw or to sample: a frame clock without a display.
   ///
-  /// The frames lie on a grid that does not move: a late or long callout does not shift later frames. Frames whose time
-  /// has passed meanwhile are dropped and counted. A link is a member of modes like a timer: while the loop runs in
-  /// another mode, the closure is not called, and the frames of that time count as dropped. The link uses the
-  /// suspending clock: a suspended machine has no frames.
+  /// The frames lie on a grid that does not move: a late or long callout does not shift later frames. The link drops
+  /// frames whose time has passed meanwhile, and counts them. A link is a member of modes like a timer: while the loop
+  /// runs in another mode, it does not call the closure, and the frames of that time count as dropped. The link uses
+  /// the suspending clock, so there are no frames while the machine is suspended.
   ///
   /// This value is a handle: the modes retain the link. A link that is in no mode and has no other reference is
   /// destroyed.
@@ -38,8 +38,8 @@ extension RunLoop {
     fileprivate init(_ rate: FrameRate, onlyLoop: RunLoop?, unchecked body: @escaping (DisplayLink, Frame) -> Void) {
       let core = Core(rate)
       self.core = core
-      // The interval only keeps the timer from being one-shot: each callout sets the next date. Tolerance zero, also in
-      // a loop with a default tolerance.
+      // The interval only keeps the timer from being one-shot, since each callout sets the next date. The tolerance is
+      // zero even in a loop with a default tolerance.
       timer = Timer(
         .suspending, date: Time.forever, interval: .seconds(Int64.max), tolerance: .zero, order: 0, onlyLoop: onlyLoop,
         unchecked: { DisplayLink($0, core).fire(body) })
@@ -50,8 +50,9 @@ extension RunLoop {
       self.core = core
     }
 
-    /// As `RunLoop.add(_:to:)`. If the link was in no mode, the frames continue from now, and those of the pause do not
-    /// count as dropped. If it was in another mode of the loop, the frames do not change [RLK-PATTERN-9].
+    /// Adds the link to a mode, as `RunLoop.add(_:to:)` adds an item. If the link was in no mode, its frames continue
+    /// from now, and those of the pause do not count as dropped. If it was in another mode of the loop, its frames do
+    /// not change [RLK-PATTERN-9].
     @discardableResult
     public func add(to loop: RunLoop, in mode: Mode = .default) throws -> Bool {
       let isNew = timer.owner == nil
@@ -63,7 +64,7 @@ extension RunLoop {
       return isAdded
     }
 
-    /// As `RunLoop.remove(_:from:)`.
+    /// Removes the link from a mode, as `RunLoop.remove(_:from:)` removes an item.
     @discardableResult
     public func remove(from loop: RunLoop, in mode: Mode = .default) -> Bool { loop.remove(timer, from: mode) }
 
@@ -96,7 +97,7 @@ extension RunLoop {
     /// How many frames were dropped since the link was created.
     public var droppedFrames: Int { Int(clamping: core.dropped) }
 
-    /// Sets the timer to the next frame, and repeats that if another thread has changed the link meanwhile.
+    /// Sets the timer to the next frame. Repeats that while another thread changes the link in between.
     private func rearmTimer() {
       var (version, date) = core.next
       timer.fireDate = date
@@ -117,7 +118,7 @@ extension RunLoop {
 
     /// True for handles of the same link.
     public static func == (a: DisplayLink, b: DisplayLink) -> Bool { a.timer === b.timer }
-    ////// Hashes the identity of the link.
+    /// Hashes the identity of the link.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(timer)) }
   }
 }
@@ -184,7 +185,7 @@ extension RunLoop.DisplayLink {
 
     func resume(now: UInt64) { lock.withLock { skip(to: now) } }
 
-    /// Makes the first frame after `now` the next one. If there was no frame yet, the grid begins now.
+    /// Makes the first frame after `now` the next one. If there was no frame yet, begins the grid at `now`.
     private func skip(to now: UInt64) {
       version += 1
       if number == 0 { grid = FrameGrid(phase: now, rate: storedRate) }

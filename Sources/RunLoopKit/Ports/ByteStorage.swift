@@ -2,8 +2,8 @@ internal import RunLoopLibc
 
 /// Memory that several `Bytes` share, each of which shows a part of it. It never changes after `make` has returned it.
 ///
-/// The bytes lie behind the header of this object. If they belong to something else, such as a mapping, this object
-/// retains their owner instead.
+/// The bytes lie behind the header of this object. If they belong to another object, such as a mapping, this object
+/// retains that owner instead.
 package final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
   package struct Header {
     let base: UnsafeMutableRawPointer
@@ -27,7 +27,7 @@ package final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
     return storage
   }
 
-  /// Shows the memory of `owner`. The memory must not change any more.
+  /// Makes a storage that shows the memory of `owner`. The memory must not change any more.
   package static func make(_ memory: UnsafeMutableRawBufferPointer, owner: AnyObject) -> ByteStorage {
     made(capacity: 0) { _ in
       // The memory is a mapping, whose address is not 0.

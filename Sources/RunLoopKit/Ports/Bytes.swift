@@ -41,7 +41,7 @@ extension RunLoop.Message {
         })
     }
 
-    /// Copies memory; the caller keeps it.
+    /// Copies memory, which the caller still owns.
     public init(copying memory: UnsafeRawBufferPointer) {
       if memory.count == 0 {
         self.init()
@@ -77,7 +77,7 @@ extension RunLoop.Message {
     /// The byte at an index.
     public subscript(position: Int) -> UInt8 {
       precondition(position >= startIndex && position < endIndex, "RunLoopKit: no byte at index \(position)")
-      // There is a byte, so there is a storage: nil stands for no bytes.
+      // Not nil, because nil stands for no bytes.
       return storage!.base.load(fromByteOffset: position, as: UInt8.self)
     }
 
@@ -88,7 +88,7 @@ extension RunLoop.Message {
       return Bytes(bounds.isEmpty ? nil : storage, bounds)
     }
 
-    /// Calls `body` with the memory, which is valid during that call; on the calling thread, before the return.
+    /// Calls `body` with the memory, on the calling thread. The memory is valid only during that call.
     public func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
       defer { withExtendedLifetime(storage) {} }
       return try body(UnsafeRawBufferPointer(start: storage.map { $0.base + startIndex }, count: count))

@@ -58,7 +58,7 @@ extension RunLoop.Message {
       return try Descriptor(duplicating: descriptor)
     }
 
-    /// Used in errors.
+    /// Says in errors why the object has no descriptor.
     static let isEmpty = "the descriptor was taken, or sent, before"
 
     /// Removes the descriptor; nil if there is none.
@@ -73,8 +73,8 @@ extension RunLoop.Message {
 
     // MARK: Hiding from children of fork(2)
 
-    /// Makes children of fork(2) close the descriptor, until `appear`. If there is no memory for the entry in their
-    /// list, they inherit it.
+    /// Makes children of fork(2) close the descriptor, until `appear`. If there is no memory for the entry in the list
+    /// of what they close, they inherit the descriptor.
     package func hide() {
       guard fileDescriptor >= 0, Unshared.section({ Unshared.add(fileDescriptor) }) >= 0 else { return }
       hiddenIn.store(Kernel.forkGeneration, ordering: .releasing)
@@ -86,7 +86,8 @@ extension RunLoop.Message {
       hiddenIn.store(Kernel.forkGeneration, ordering: .releasing)
     }
 
-    /// Removes a hidden descriptor, which stays hidden. Nil if there is none, or if this process inherited the object.
+    /// Removes a hidden descriptor, which children of fork(2) still close. Nil if there is none, or if this process
+    /// inherited the object.
     package func moveOutHidden() -> Int32? {
       guard hiddenIn.exchange(0, ordering: .acquiringAndReleasing) == Kernel.forkGeneration else { return nil }
       return moveOut()

@@ -13,7 +13,7 @@ package protocol Destination: AnyObject, Sendable {
   /// The mailbox, if the receiver is a port of this process. A caller that sends to the mailbox retains this object
   /// during the send.
   var mailbox: Mailbox? { get }
-  /// Used in descriptions.
+  /// What descriptions call the receiver.
   var words: String { get }
 }
 
@@ -39,6 +39,5 @@ package enum SendTimeout {
 /// Receives the result of a task's send. Called once, with no lock held, unless the send was withdrawn before.
 package typealias SendEnd = @Sendable (Result<Void, any Error>) -> Void
 
-/// Withdraws a send that waits for room. Returns true if the message will not be sent; the `SendEnd` is not called
-/// then.
+/// Withdraws a send that waits for room. If it returns true, the message will not be sent, nor the `SendEnd` called.
 package typealias SendWithdrawal = @Sendable () -> Bool

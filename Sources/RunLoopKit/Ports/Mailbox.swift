@@ -2,10 +2,10 @@ internal import Synchronization
 
 /// The bounded queue of a port's undelivered messages. Send rights retain the mailbox, not the port.
 ///
-/// Its lock is a leaf: it may be taken under a loop's or an item's lock, and neither of those is taken under it. A
-/// sender that finds the queue empty marks the port ready in each mode that has the port, under that loop's lock. A
-/// loop that reads a `count` of 0 removes the mark, under its own lock. So a port with messages is marked, or a sender
-/// is about to mark it.
+/// Its lock is a leaf: a thread may take it under a loop's or an item's lock, and takes neither of those under it. A
+/// sender that finds the queue empty marks the port ready in each mode that has the port, under the lock of the mode's
+/// loop. A loop that reads a `count` of 0 removes the mark, under its own lock. So a port with messages is marked, or a
+/// sender is about to mark it.
 package final class Mailbox: Destination, @unchecked Sendable {
   private let lock = Lock()
   let limit: Int
@@ -83,7 +83,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     } catch {
       let isAwaited = waiting > 0
       lock.unlock()
-      if isAwaited { thereIsRoom() }  // this sender may have been woken for the room, and has not used it
+      if isAwaited { thereIsRoom() }  // this sender may have been woken for room that it does not use now
       throw error
     }
     if parcel.descriptorCount > 0 { hasDescriptors = true }
@@ -127,7 +127,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     return hasLeft
   }
 
-  /// Queues a message as it is, with its sender's credentials. Returns false if the queue is full, nil if it is closed.
+  /// Queues a message and keeps its `sender`. Returns false if the queue is full, nil if it is closed.
   /// - Parameter charge: Released when the message leaves the queue. Nil only if the message has no descriptors.
   package func accept(_ message: RunLoop.Message, _ charge: (any MessageCharge)? = nil) -> Bool? {
     lock.lock()
@@ -195,7 +195,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     let charge = charges.isEmpty || message == nil ? nil : charges.removeFirst()
     let mayHaveDescriptors = hasDescriptors
     if queue.count == 0 { hasDescriptors = false }
-    // Before `unlock`: a sender that comes now must not take the room of one that waits.
+    // Before `unlock`, because a sender that comes now must not take the room of one that waits.
     let made = waiting > 0 ? makeRoom() : nil
     lock.unlock()
     withExtendedLifetime(charge) {}

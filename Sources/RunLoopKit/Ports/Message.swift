@@ -1,12 +1,13 @@
 extension RunLoop {
   /// What one thread or process sends to a port: an id, components, and a right to answer.
   ///
-  /// Bytes and rights are shared, descriptors have one owner: sending moves them. Source: `NSPortMessage`,
-  /// `mach_msg_header_t`.
+  /// Sender and receiver share bytes and rights. A descriptor has one owner, so sending moves it. In Apple's systems:
+  /// `NSPortMessage`, `mach_msg_header_t`.
   public struct Message: Sendable, CustomStringConvertible {
     /// One part of a message.
     public enum Component: Sendable {
-      /// Immutable bytes; sent without copying them within the process, and large ones between processes.
+      /// Immutable bytes. A send within the process does not copy them. A send to another process does, unless they
+      /// lie in a memory file (`Bytes(sharing:initializingWith:)`).
       case bytes(Bytes)
       /// A descriptor, which the receiver owns after the send. A child of fork(2) does not inherit descriptors of
       /// messages that wait for delivery [RLK-MSG-54].
@@ -77,7 +78,7 @@ extension RunLoop {
 }
 
 extension RunLoop.Message {
-  /// A process that sends, as the kernel knows it.
+  /// A process that has sent something, as the kernel identifies it.
   public struct Sender: Sendable, Hashable, CustomStringConvertible {
     /// The number of the process, which may have ended since.
     public let processID: Int32

@@ -3,12 +3,12 @@ internal import Synchronization
 /// The ports of a mode, and a list of those with messages, in the order of readiness. Guarded by the loop's lock.
 struct MessagePorts: ~Copyable {
   private(set) var members: ContiguousArray<PortMembership> = []
-  // Retained by `members`: `remove` takes a membership out of this list first.
+  // The ends of the list. `members` retains them: `remove` takes a membership out of the list first.
   private unowned(unsafe) var firstReady: PortMembership?
   private unowned(unsafe) var lastReady: PortMembership?
   private let readyCount = Atomic<Int>(0)
 
-  ////// The loop's thread reads this without the lock.
+  /// The loop's thread reads this without the lock.
   var hasReady: Bool { readyCount.load(ordering: .acquiring) > 0 }
 
   var first: PortMembership? { firstReady }

@@ -10,8 +10,8 @@ extension RunLoop {
   /// - Parameters:
   ///   - queueLimit: How many messages may wait, at least 1. A sender that finds the queue full waits.
   ///   - mode: The loop delivers messages only while it runs in this mode.
-  /// - Returns: The right to send to the port, and the sequence. The port is invalid when the sequence is released, and
-  ///   when it has ended.
+  /// - Returns: The right to send to the port, and the sequence. The port becomes invalid when the sequence is released
+  ///   or has ended.
   /// - Thread: Any. - Complexity: O(1).
   public func messages(
     queueLimit: Int = Port.defaultQueueLimit, in mode: Mode = .default

@@ -5,7 +5,7 @@ internal import Synchronization
 /// A mark says that a port has messages, and decides whether a wait may sleep. Waking the loop only makes it check the
 /// marks, so a pass may drop that wake without losing the message.
 struct ModeMessages: ~Copyable {
-  /// Created with the first port: a mode without ports only pays for one load.
+  /// Created with the first port, so that a mode without ports only pays for one load.
   private let made = Atomic<UnsafeRawPointer?>(nil)
   /// True if the last pass served a message, so that the kernel's events come next. - Thread: The loop's own.
   private let isKernelsTurn = Atomic<Bool>(false)
@@ -40,7 +40,7 @@ struct ModeMessages: ~Copyable {
     ports!.pointee.remove(membership)
   }
 
-  /// False if the port was marked already: then the loop is about to serve it.
+  /// False if the port was marked already, so that the loop is about to serve it.
   func mark(_ membership: PortMembership) -> Bool { ports!.pointee.markReady(membership) }
 
   private func unmark(_ membership: PortMembership) { _ = ports!.pointee.unmarkReady(membership) }

@@ -1,9 +1,9 @@
 internal import Synchronization
 
 extension RunLoop.Port {
-  /// Returned by `onInvalidation`, to cancel the call. Releasing it does not cancel.
+  /// Returned by `onInvalidation`. `cancel()` cancels the call that this object stands for; releasing it does not.
   public final class Observation: @unchecked Sendable {
-    /// Taken by the thread that sets `isPending` to false.
+    /// The thread that sets `isPending` to false takes the body.
     private var body: (@Sendable () -> Void)?
     private let list: Invalidation
     /// True until the body is called or the observation is cancelled.

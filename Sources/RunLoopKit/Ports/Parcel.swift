@@ -57,8 +57,8 @@ package struct Parcel: ~Copyable {
         takers[index].moveIn(number)
         continue
       }
-      // The descriptor was taken meanwhile, or is in the message twice. This function has filled the takers before it,
-      // and no other code has references to them yet.
+      // The descriptor was taken meanwhile, or is in the message twice. This function has filled the takers before
+      // `index`, and no other code has references to them yet.
       for moved in givers.indices[..<index] { givers[moved].moveIn(takers[moved].moveOut()!) }
       let detail = "a descriptor of the message was taken meanwhile, or is in it twice"
       throw .system(EBADF, detail)

@@ -7,7 +7,7 @@ package final class PendingReply: @unchecked Sendable {
   private var answer: Result<RunLoop.Message, any Error>?
   private let isSettled = Atomic<Bool>(false)
   private let invalidation = Invalidation()
-  /// Gets an empty message when the reply is settled, which wakes the loop that runs for the request.
+  /// Gets an empty message when the reply is settled. The message wakes the loop that runs for the request.
   package let bell: Mailbox
   /// For a request of a task, which the bell does not wake. Called once with the answer, with no lock held.
   private let whenOver: (@Sendable (Result<RunLoop.Message, any Error>) -> Void)?
@@ -23,8 +23,8 @@ package final class PendingReply: @unchecked Sendable {
   var isOver: Bool { isSettled.load(ordering: .acquiring) }
   var isValid: Bool { lock.forkGeneration == Kernel.forkGeneration && !isOver }
 
-  /// Settles the reply with a message. - Throws: `.portInvalid` if it is settled already; `.forked`; the parcel's
-  /// errors, which leave it unsettled.
+  /// Settles the reply with a message. - Throws: `.portInvalid` if the reply is settled already; `.forked`; the errors
+  /// of `Parcel.moveDescriptors`, which leave the reply unsettled.
   package func settle(_ parcel: borrowing Parcel) throws(RunLoopError) {
     guard lock.forkGeneration == Kernel.forkGeneration else { throw .forked }
     try lock.withLock { () throws(RunLoopError) in
@@ -35,7 +35,7 @@ package final class PendingReply: @unchecked Sendable {
     hasSettled()
   }
 
-  /// Settles the reply with a message from another process, or with the error. False if it is settled already.
+  /// Settles the reply with a message from another process, or with an error. False if it is settled already.
   @discardableResult
   package func settle(_ answer: Result<RunLoop.Message, any Error>) -> Bool {
     guard lock.forkGeneration == Kernel.forkGeneration else { return false }

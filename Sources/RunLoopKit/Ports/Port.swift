@@ -10,7 +10,7 @@ extension RunLoop {
   /// When the port is invalidated or destroyed, the messages in it are discarded: their requests throw `.noReply`, and
   /// their descriptors are closed. Modes retain the port; send rights do not. When the thread of the last loop that
   /// serves it ends, the port is invalidated even if it is referenced, because its senders would wait for ever
-  /// [RLK-MSG-16, RLK-MSG-50, RLK-MSG-51]. Source: `NSPort`, `CFMachPort`.
+  /// [RLK-MSG-16, RLK-MSG-50, RLK-MSG-51]. In Apple's systems: `NSPort`, `CFMachPort`.
   public final class Port: Item, @unchecked Sendable {
     /// The default of how many messages may wait.
     public static let defaultQueueLimit = 1024
@@ -19,7 +19,7 @@ extension RunLoop {
     @exclusivity(unchecked) final var body: Body
     /// The name by which other processes find the port; nil if it has none.
     public let name: String?
-    /// What a named port demands of other processes; RunLoopPorts sets it. Part of the port's description.
+    /// What a named port demands of other processes. RunLoopPorts sets it, and the port's description includes it.
     package typealias Terms = AnyObject & Sendable & CustomStringConvertible
 
     package let namedTerms: (any Terms)?
@@ -38,8 +38,9 @@ extension RunLoop {
     ///
     /// If the message has no `reply`, or the body returns nil, the loop sends nothing; a request then throws
     /// `.noReply`. The loop does not wait for room: it drops an answer to a port that is full or gone, and counts it in
-    /// `undeliveredReplies` [RLK-MSG-21]. Source: a version 1 source's `perform`.
-    @_disfavoredOverload  // a trailing closure counts as `receive`
+    /// `undeliveredReplies` [RLK-MSG-21]. In CFRunLoop: `perform` of a `CFRunLoopSourceContext1`, which returns the
+    /// answer.
+    @_disfavoredOverload  // so that a trailing closure stands for `receive`
     public convenience init(
       queueLimit: Int = Port.defaultQueueLimit, replying: @escaping @Sendable (Port, Message) -> Message?
     ) {
@@ -90,7 +91,7 @@ extension RunLoop {
     /// How many messages may wait for delivery.
     public var queueLimit: Int { mailbox.limit }
 
-    /// How many answers of a replying body could not be delivered, because their port was full or gone.
+    /// How many answers of the port's `replying` closure were dropped, because the port they went to was full or gone.
     public var undeliveredReplies: Int { mailbox.lostReplies }
 
     /// Hooks that move the port's connections to other processes into the port's modes; nil without connections.
@@ -123,7 +124,7 @@ extension RunLoop {
     }
   }
 
-  /// Receives a port's messages [RLK-MSG-1]. Source: `NSPortDelegate`.
+  /// Receives a port's messages [RLK-MSG-1]. In Foundation: `NSPortDelegate`.
   public protocol PortDelegate: AnyObject {
     /// Called for each message: on the thread of the loop that received it, with no lock held.
     func port(_ port: Port, didReceive message: Message)

@@ -20,7 +20,7 @@ extension RunLoop.Port {
   struct Body: ~Copyable {
     private let function: (RunLoop.Port, RunLoop.Message) -> Void
 
-    @inline(never)  // inlined into an initialiser that throws, the compiler (6.3) loses a reference
+    @inline(never)  // if inlined into a throwing initialiser, the compiler (6.3) loses a reference
     init(_ function: @escaping (RunLoop.Port, RunLoop.Message) -> Void) { self.function = function }
 
     borrowing func call(_ item: RunLoop.Port, _ message: RunLoop.Message) { function(item, message) }

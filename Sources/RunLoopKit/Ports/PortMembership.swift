@@ -8,7 +8,7 @@ package final class PortMembership: @unchecked Sendable {
   /// Its index in the mode's ports; -1 after the port has left.
   var index = -1
   var isReady = false
-  // Neighbours in the list of ready ports of the same mode, retained as in `MessagePorts`.
+  // Neighbours in the mode's list of ready ports. `MessagePorts.members` retains them.
   unowned(unsafe) var next: PortMembership?
   unowned(unsafe) var previous: PortMembership?
 

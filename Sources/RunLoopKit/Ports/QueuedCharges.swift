@@ -1,4 +1,5 @@
-/// Accounts for what a message makes this process hold for a peer. Released when the message leaves its queue.
+/// Accounts for what a message makes this process hold for a peer. The mailbox releases it when the message leaves the
+/// queue.
 package typealias MessageCharge = AnyObject & Sendable
 
 /// The charges of a queue's messages, in order. A message may have none.

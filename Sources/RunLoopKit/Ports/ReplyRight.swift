@@ -1,5 +1,5 @@
-/// The right to answer one request. The first send that succeeds consumes it. If it is released unused, the request
-/// throws `.noReply`.
+/// The right to answer one request. The first send that succeeds uses it up. If the right is released unused, the
+/// request throws `.noReply`.
 package final class ReplyRight: Destination, @unchecked Sendable {
   package let pending: PendingReply
 

@@ -5,8 +5,8 @@ extension RunLoop.Port.SendRight {
   ///
   /// The message's `reply` becomes a right to answer this request once [RLK-MSG-25]. In a mode that only requests use,
   /// the loop calls nothing else meanwhile. In another mode it calls that mode's items, which may make requests as well
-  /// [RLK-MSG-26]. A `stop()` does not end the wait: when the request is over, it passes the stop on to the run that
-  /// encloses it [RLK-MSG-27].
+  /// [RLK-MSG-26]. A `stop()` does not end the wait. When the request is over, the call passes the stop on to the run
+  /// that encloses it [RLK-MSG-27].
   /// - Parameters:
   ///   - message: The question; the call replaces its `reply`.
   ///   - timeout: How long sending and answering may take together [RLK-MSG-23, RLK-MSG-44]; with zero or less, both
@@ -14,10 +14,10 @@ extension RunLoop.Port.SendRight {
   ///   - mode: Not `.common`, in which no loop runs.
   /// - Returns: The answer.
   /// - Throws: A `RunLoopError`: `.noReply` if the right to answer is released unused, for example because the port is
-  ///   gone with the message in its queue [RLK-MSG-24]. `.timedOut`, after which an answer throws at its sender.
-  ///   `.loopEnded` also if `RunLoop.Thread.stop(.now)` stops the thread [RLK-MSG-30]. `.portInvalid`;
+  ///   gone with the message in its queue [RLK-MSG-24]. `.timedOut`; an answer that comes later throws at its sender.
+  ///   `.loopEnded`, also if `RunLoop.Thread.stop(.now)` stops the thread [RLK-MSG-30]. `.portInvalid`;
   ///   `.commonModeNotRunnable`; else as `send(_:timeout:)`.
-  /// - Thread: Any; its own loop runs. - Re-entry: Allowed. - Blocks: While it runs the loop.
+  /// - Thread: Any; the call runs the loop of that thread. - Re-entry: Allowed. - Blocks: While it runs the loop.
   @available(*, noasync, message: "it runs the thread's loop: in a task, await the async form, which takes no mode")
   public func request(
     _ message: RunLoop.Message, timeout: Duration? = nil, in mode: RunLoop.Mode = .default
@@ -57,7 +57,7 @@ extension RunLoop {
     while true {
       if let answer = pending.takeAnswer() { return try answer.get() }
       guard isInThisProcess else { throw RunLoopError.forked }
-      // If an answer came first, `settle` does nothing: its sender's call has succeeded, so the answer is returned.
+      // If an answer has come meanwhile, `settle` does nothing, and the next turn returns the answer.
       guard !stops.isQuitting else {
         pending.settle(.failure(RunLoopError.loopEnded))
         continue

@@ -14,7 +14,7 @@ extension RunLoop.Port.SendRight {
   ///     Nil means no limit.
   /// - Returns: The answer.
   /// - Throws: `CancellationError` if the task was cancelled, and `.timedOut` if the limit was over, before the answer
-  ///   came. A message that was not sent yet is withdrawn then; the descriptors of a sent one are the receiver's.
+  ///   came. The call then withdraws a message that was not sent yet; the descriptors of a sent one are the receiver's.
   ///   `.noReply` if the right to answer is released unused, for example because the port is gone with the message in
   ///   its queue, or its last loop has ended [RLK-ASYNC-18]. `.portInvalid`; else as `send(_:timeout:)`.
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Complexity: As `send(_:timeout:)`.
@@ -22,7 +22,7 @@ extension RunLoop.Port.SendRight {
     _ message: RunLoop.Message, timeout: Duration? = nil
   ) async throws -> RunLoop.Message {
     try Task.checkCancellation()
-    let bell = Mailbox(limit: 1)  // in no mode: it never gets a message
+    let bell = Mailbox(limit: 1)  // only because `PendingReply` needs one: it gets no message
     defer { bell.close() }
     return try await Resumption<RunLoop.Message>.wait(timeout: timeout) { task in
       let pending = PendingReply(bell: bell) { task.end($0) }

@@ -56,9 +56,11 @@ final class PlaceInLine: @unchecked Sendable {
     self.whenOver = whenOver
   }
 
-  /// Returns the receiver's copy, which owns the descriptors. If it fails, the sender still owns all of them.
+  /// Returns the receiver's copy of the message, which owns the descriptors. If this fails, the sender still owns all
+  /// of them.
   func takeMessage() -> Result<RunLoop.Message, any Error> {
-    // The parcel stays here until `clear` is called with no lock held: it may have the last reference to an object.
+    // The parcel may have the last reference to an object, so this keeps it until `clear`, which is called with no lock
+    // held.
     guard let parcel = self.parcel.take() else { return .failure(RunLoopError.portInvalid) }
     let result: Result<RunLoop.Message, any Error>
     do throws(RunLoopError) {
