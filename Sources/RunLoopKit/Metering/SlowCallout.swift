@@ -5,7 +5,7 @@ extension RunLoop {
   public struct SlowCallout: Hashable, Sendable, CustomStringConvertible {
     /// What was called.
     public enum Kind: Hashable, Sendable {
-      /// A block, also one of `performWhenIdle`.
+      /// A block, which may be one of `performWhenIdle`.
       case block
       /// A signalled source.
       case source

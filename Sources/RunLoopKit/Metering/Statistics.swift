@@ -19,7 +19,7 @@ extension RunLoop {
     public var wakesSaved: Int { self[.wakesSaved] }
     /// Signalled sources called.
     public var sourcesPerformed: Int { self[.sourcesPerformed] }
-    /// Port sources, descriptor sources, event sources and ports called; also connections between processes.
+    /// Port sources, descriptor sources, event sources, ports, and connections between processes called.
     public var portCallouts: Int { self[.portCallouts] }
     /// Turns of the main dispatch queue.
     public var mainQueueTurns: Int { self[.mainQueueTurns] }
@@ -65,8 +65,8 @@ extension RunLoop {
   ///
   /// Setting it to true makes the loop count from zero, beginning with its next step. Setting it to false ends the
   /// counting and its cost with the next step [RLK-STAT-2]; `statistics` then keeps the last figures until
-  /// `resetStatistics()` or the next start. Setting the value that it has changes nothing. If the loop does not count,
-  /// each step costs one load; if it does, each step costs some stores and each sleep two readings of the clock.
+  /// `resetStatistics()` or the next start. Setting its present value changes nothing. If the loop does not count, each
+  /// step costs one load; if it does, each step costs some stores and each sleep two readings of the clock.
   /// - Thread: Any. On a loop that has ended it is false, and setting it does nothing. - Blocks: No. - Throws: Nothing.
   public var collectsStatistics: Bool {
     get { isUsable && lock.withLock { state.extras?.isCollecting ?? false } }

@@ -29,7 +29,7 @@ extension RunLoop {
     /// The name.
     public var description: String { rawValue }
 
-    /// True if the two strings have the same bits. They are equal then, without a comparison of their characters.
+    /// True if the two strings have the same bits. Such strings are equal, so no characters have to be compared.
     func isIdentical(to other: Mode) -> Bool {
       // A string has 16 bytes on 64-bit platforms, and any 16 bytes are two valid integers. If the sizes differed, the
       // compiler would refuse the cast.

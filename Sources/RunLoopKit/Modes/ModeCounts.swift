@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Counts of a mode's members: of some kinds, of those for which the kernel reports events, and of those that keep the
-/// mode from being finished. Guarded by the loop's lock.
+/// Counts of a mode's members: of timers and ports, of members for which the kernel reports events, and of members that
+/// keep the mode from being finished. Guarded by the loop's lock.
 struct ModeCounts: ~Copyable {
   private var portCount: Int32 = 0
   private var timerCount: Int32 = 0
@@ -73,7 +73,7 @@ struct ModeCounts: ~Copyable {
     add(watched: 0, keeping: change)
   }
 
-  /// Returns false if the item is not in the background.
+  /// Returns false if this does not change `background`.
   @inline(never)
   private mutating func addBackground(_ item: RunLoop.Item, _ change: Int) -> Bool {
     change > 0 ? background.insert(item) : background.remove(item)

@@ -11,7 +11,7 @@ extension RunLoop {
     public static let entry = Activity(rawValue: 1)
     /// A pass begins.
     public static let beforeTimers = Activity(rawValue: 2)
-    /// The signalled sources are next; blocks run before them.
+    /// The loop is about to run blocks, and then to perform the signalled sources.
     public static let beforeSources = Activity(rawValue: 4)
     /// The loop is about to sleep. A pass that polls skips this activity.
     public static let beforeWaiting = Activity(rawValue: 32)

@@ -1,5 +1,5 @@
 extension RunLoop {
-  /// The activities of the loop, for tasks.
+  /// Creates a sequence of the loop's activities, for tasks.
   ///
   /// The loop does not wait for a task: an observer keeps the newest activities for the task, and drops older ones
   /// [RLK-STREAM-7]. A task on the loop's own executor, or on the main actor for the main loop, receives an activity in

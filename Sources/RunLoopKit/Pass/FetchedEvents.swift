@@ -6,7 +6,7 @@ extension ModePointer {
 
   @inline(never)
   func takeFetchedEvent(on loop: RunLoop) -> PassEvent? {
-    let set = ports.set!  // it has a batch
+    let set = ports.set!  // not nil, because it has a batch
     loop.lock.lock()
     defer { loop.lock.unlock() }
     while let event = set.take() {

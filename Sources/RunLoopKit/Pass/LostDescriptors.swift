@@ -46,7 +46,7 @@ extension RunLoop: DescriptorOwner {
   func demandWakeupRenewal() { wakes.word.demandRenewal() }
 
   /// Announces a sleep in the mode's set. Returns false if the loop must not sleep, because something was posted, or
-  /// because the sets watch a new eventfd since this call. - Thread: The loop's own.
+  /// because this call has made the sets watch a new eventfd. - Thread: The loop's own.
   func beginWait(in set: PortSet) -> Bool { wakes.word.beginWait(in: set) || renewWakeup() }
 
   @inline(never)

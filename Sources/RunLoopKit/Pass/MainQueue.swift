@@ -8,7 +8,7 @@ extension RunLoop {
   /// linked with do not decide whether it ends [RLK-MAIN-1]. Such a run ends by `stop()`, by its limit, or after a
   /// handled source if the caller asked for that.
   ///
-  /// While this is false, a common mode may be empty like any other mode. The functions of the queue wait, and so do
+  /// While this is false, a common mode may be empty like any other mode. The functions in the queue wait, and so do
   /// the jobs of the main actor, unless the actor has another executor (RunLoopMainExecutor) [RLK-MAIN-2].
   ///
   /// A change takes effect with the next run. After a `wakeUp()` a run that sleeps checks whether its mode is empty.

@@ -21,8 +21,8 @@ extension ModePointer {
     }
   }
 
-  /// Under the lock, which this function releases around each callout. The array keeps its observers alive, so this
-  /// function retains none.
+  /// Calls those of the collected observers that want the activity. Under the lock, which this function releases around
+  /// each callout. The array keeps its observers alive, so this function retains none.
   private func call(
     _ collected: UnsafeBufferPointer<ModeObservers.Entry>, version: UInt64, _ activity: RunLoop.Activity,
     on loop: RunLoop

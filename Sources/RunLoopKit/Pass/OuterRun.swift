@@ -1,8 +1,8 @@
 /// The run, or the host's wait, in which a nested run began. The loop restores it when the nested run has ended or was
 /// left. It does not lie on the stack. - Thread: The loop's own.
 struct OuterRun: ~Copyable {
-  /// The state of the outer run; that of no run if this is a host's wait. The first field: `UnsafeMutablePointer.run`
-  /// finds it at the address of the struct.
+  /// The state of the outer run, or the state of no run if this is a host's wait. It must be the first field, because
+  /// `UnsafeMutablePointer.run` finds it at the address of the struct.
   fileprivate let state: Activation.State
   let mode: ModePointer
   /// The word of `Stops`, which the end of the nested run restores.
@@ -10,7 +10,7 @@ struct OuterRun: ~Copyable {
   /// The address of the item in whose callout the nested run began; 0 if there is none, as in a block.
   let callout: UInt
   let isInMainQueue: Bool
-  // The next four fields are counts of what there was when the nested run began.
+  // The next four fields keep counts as they were when the nested run began.
   let enclosingCallouts: Int
   let timedCallouts: Int
   let collectedTimers: Int

@@ -4,7 +4,7 @@ internal import RunLoopLibc
 /// The descriptors of one mode: a thin owner of `rlc_port_set`, whose contexts are references to the members.
 struct PortSet {
   /// Descriptors of the loop itself. An event of such a descriptor is only a hint: it has a place in the order of
-  /// readiness, but what has happened the loop reads elsewhere.
+  /// readiness, but the loop reads elsewhere what has happened.
   enum Hint: Int {
     case wakeup = 1
     case timer = 2
@@ -144,8 +144,8 @@ struct PortSet {
   /// True if a poll would find an event, which may be stale. One system call. - Thread: The loop's own.
   var isReadable: Bool { Kernel.current.isReadable(fileDescriptor) }
 
-  /// Pass true if only the member's own callouts read its descriptor, so that no fetched event of it becomes stale. The
-  /// caller passes true only for a member that it has just inserted.
+  /// Pass true if only the member's own callouts read its descriptor, so that no fetched event of it becomes stale. May
+  /// be true only for a member that was just inserted.
   func setOwned(_ isOwned: Bool, token: UInt64) { rlc_kit_set_owned(set, rlc_token(bits: token), isOwned) }
 
   var hasBatch: Bool { rlc_kit_has_batch(set) }

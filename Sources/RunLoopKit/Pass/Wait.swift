@@ -42,7 +42,7 @@ extension ModePointer {
     if !hasPolled { posted = max(posted, loop.wakes.word.take()) }
     loop.wakes.endWait(of: activation)  // (j)
     if posted != .none {
-      // `RunLoop.quit` also posts an interrupt, so without a post `isQuitting` has not become true.
+      // `RunLoop.quit` also posts an interrupt, so this need not read `isQuitting` without a post.
       if let found = event, loop.stops.isQuitting { event = loop.holdBack(found, of: self) }
       var isExpiry = false
       if case .timer? = event { isExpiry = true }

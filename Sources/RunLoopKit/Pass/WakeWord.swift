@@ -21,7 +21,7 @@ struct WakeWord: ~Copyable {
     OpaquePointer(port.load(ordering: .acquiring))
   }
 
-  /// Under the loop's lock.
+  /// Makes the port unless it exists, and returns its eventfd. Under the loop's lock.
   func make() throws(RunLoopError) -> Int32 {
     if let pointer { return rlc_wakeup_port_fd(pointer) }
     var made: OpaquePointer?

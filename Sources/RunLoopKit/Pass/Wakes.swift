@@ -222,8 +222,8 @@ extension Wakes {
     return pending != .none
   }
 
-  /// Called when the wait and the run around it were left. Passes a pending wake to the run, whose end passes it on. If
-  /// a poll more than necessary follows, that does no harm.
+  /// Called when the wait and the run around it were left. Passes a pending wake to the run, whose end passes it on. A
+  /// poll more than necessary does no harm.
   func endLeftHostedWait(_ outer: OfHost, inside run: Activation) {
     if host.pending == .wake { run.wakes.insert(.pendingWake) }
     ofHost.store(outer.rawValue, ordering: .relaxed)

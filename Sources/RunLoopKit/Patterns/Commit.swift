@@ -30,11 +30,11 @@ extension RunLoop {
     ///   - loop: The loop whose thread flushes.
     ///   - mode: By default every common mode, not only `.default` as for items, because a flush that becomes needed in
     ///     the tracking mode must happen in that mode.
-    ///   - moment: When to flush. With `.afterReady` a timer is in the modes, and keeps them from being empty.
+    ///   - moment: When to flush. With `.afterReady` the commit adds a timer, which keeps the modes from being empty.
     ///   - order: The order among the observers of before-waiting and exit; by default the flush comes after most.
     ///   - flush: Called on the loop's thread, with no lock held, once for all calls of `setNeeded()` since the last
     ///     flush.
-    /// - Throws: As `add(_:to:)`. Then no part of the commit stays in the loop [RLK-PATTERN-8].
+    /// - Throws: As `add(_:to:)`. After an error no part of the commit stays in the loop [RLK-PATTERN-8].
     public init(
       on loop: RunLoop, in mode: Mode = .common, at moment: Moment = .beforeWaiting, order: Int = 2_000_000,
       _ flush: @escaping @Sendable () -> Void

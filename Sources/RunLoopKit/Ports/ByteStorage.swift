@@ -38,12 +38,12 @@ package final class ByteStorage: ManagedBuffer<ByteStorage.Header, UInt8> {
   private static func made(
     capacity: Int, _ makeHeader: (ManagedBuffer<Header, UInt8>) -> Header
   ) -> ByteStorage {
-    // `create` makes an object of the class that it is called on: this one, which is final.
+    // `create` makes an object of the class that it is called on. Here that is this class, which is final.
     unsafeDowncast(create(minimumCapacity: capacity, makingHeaderWith: makeHeader), to: ByteStorage.self)
   }
 
   package var base: UnsafeRawPointer {
-    // Not `header.base`: that checks for exclusive access at each call.
+    // `header.base` would check for exclusive access at each call.
     withUnsafeMutablePointerToHeader { UnsafeRawPointer($0.pointee.base) }
   }
 }

@@ -125,8 +125,8 @@ extension RunLoop.Message {
 }
 
 extension RunLoop.Message.Bytes: ExpressibleByArrayLiteral, ExpressibleByStringLiteral {
-  /// As in `[1, 2, 3]`.
+  /// Allows literals such as `[1, 2, 3]`.
   public init(arrayLiteral bytes: UInt8...) { self.init(bytes) }
-  /// As in `"text"`: its UTF-8.
+  /// Allows literals such as `"text"`, which it encodes as UTF-8.
   public init(stringLiteral text: String) { self.init(text) }
 }

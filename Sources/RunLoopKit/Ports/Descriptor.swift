@@ -10,9 +10,9 @@ extension RunLoop.Message {
   public final class Descriptor: Sendable, CustomStringConvertible {
     /// -1 once the descriptor was taken or sent.
     private let number: Atomic<Int32>
-    /// While the descriptor waits in a queue or a connection: the fork generation of the process that hides it from its
-    /// children. 0 while the program has the descriptor. A child of fork(2) closes hidden descriptors when it begins,
-    /// because no other code in the child would close them.
+    /// Not 0 while the descriptor waits in a queue or a connection. It is then the fork generation of the process that
+    /// hides the descriptor from its children. A child of fork(2) closes hidden descriptors when it begins, because no
+    /// other code in the child would close them.
     private let hiddenIn = Atomic<UInt32>(0)
 
     /// Takes ownership of the descriptor: other code must not close it any more.
@@ -29,7 +29,7 @@ extension RunLoop.Message {
     /// - Throws: A `RunLoopError.system`: `EBADF`, `EMFILE`.
     public init(duplicating fileDescriptor: Int32) throws {
       let duplicate = fcntl(fileDescriptor, F_DUPFD_CLOEXEC, 3)
-      if duplicate < 0, RunLoopLibc.errno == EINVAL { RunLoopLibc.errno = EMFILE }  // EINVAL: the limit is 3 or less
+      if duplicate < 0, RunLoopLibc.errno == EINVAL { RunLoopLibc.errno = EMFILE }  // RLIMIT_NOFILE is 3 or less
       number = Atomic(
         try RunLoopError.checkDescriptor(
           duplicate, "fcntl",

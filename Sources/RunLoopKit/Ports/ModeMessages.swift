@@ -7,7 +7,8 @@ internal import Synchronization
 struct ModeMessages: ~Copyable {
   /// Created with the first port, so that a mode without ports only pays for one load.
   private let made = Atomic<UnsafeRawPointer?>(nil)
-  /// True if the last pass served a message, so that the kernel's events come next. - Thread: The loop's own.
+  /// True if a message was served since the kernel's last turn, so that the kernel's events come next.
+  /// - Thread: The loop's own.
   private let isKernelsTurn = Atomic<Bool>(false)
 
   private var ports: UnsafeMutablePointer<MessagePorts>? {

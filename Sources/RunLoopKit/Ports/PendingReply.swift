@@ -9,7 +9,7 @@ package final class PendingReply: @unchecked Sendable {
   private let invalidation = Invalidation()
   /// Gets an empty message when the reply is settled. The message wakes the loop that runs for the request.
   package let bell: Mailbox
-  /// For a request of a task, which the bell does not wake. Called once with the answer, with no lock held.
+  /// Set for a request of a task, because the bell wakes no task. Called once with the answer, with no lock held.
   private let whenOver: (@Sendable (Result<RunLoop.Message, any Error>) -> Void)?
 
   init(bell: Mailbox, whenOver: (@Sendable (Result<RunLoop.Message, any Error>) -> Void)? = nil) {

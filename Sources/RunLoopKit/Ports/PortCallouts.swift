@@ -5,7 +5,7 @@ package func __RUNLOOPKIT_IS_CALLING_OUT_TO_A_PORT__(_ port: RunLoop.Port, _ mes
   port.body.call(port, message)
 }
 
-/// Always returns true: see Items/Callouts.swift.
+/// Always returns true, so that its machine code does not end in a call (Items/Callouts.swift).
 @inline(never)
 func __RUNLOOPKIT_IS_CALLING_OUT_TO_AN_INVALIDATION_OBSERVER__(
   _ body: @Sendable () -> Void, _ observation: RunLoop.Port.Observation

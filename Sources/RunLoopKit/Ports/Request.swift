@@ -37,7 +37,7 @@ extension RunLoop.Port.SendRight {
     return try loop.await(pending, bell, in: mode, until: deadline ?? .distantFuture)
   }
 
-  /// Not inlined: when it returns, only the receiver has a reference to the right to answer.
+  /// Not inlined, so that after its return only the receiver has a reference to the right to answer.
   @inline(never)
   private func ask(
     _ message: RunLoop.Message, _ pending: PendingReply, before deadline: RunLoop.Instant?
@@ -57,7 +57,7 @@ extension RunLoop {
     while true {
       if let answer = pending.takeAnswer() { return try answer.get() }
       guard isInThisProcess else { throw RunLoopError.forked }
-      // If an answer has come meanwhile, `settle` does nothing, and the next turn returns the answer.
+      // If an answer has come meanwhile, `settle` does nothing, and the next iteration returns the answer.
       guard !stops.isQuitting else {
         pending.settle(.failure(RunLoopError.loopEnded))
         continue

@@ -35,7 +35,8 @@ extension RunLoop.Port.SendRight {
     }
   }
 
-  /// Not inlined: after the return only the receiver, or the line of waiting messages, refers to the right to answer.
+  /// Not inlined, so that after its return only the receiver, or the line of waiting messages, has a reference to the
+  /// right to answer.
   @inline(never)
   private func ask(
     _ message: RunLoop.Message, _ pending: PendingReply, _ sending: AwaitedSend
