@@ -2,8 +2,8 @@ import RunLoopKit
 internal import RunLoopLibc
 internal import Synchronization
 
-/// Shared by the child sources of this process. The source that takes a child's exit status delivers it to the others
-/// that wait for the child.
+/// All child sources of this process share one hub. The source that takes a child's exit status delivers it to the
+/// others that wait for the child.
 final class ChildHub: ProcessWideObject, @unchecked Sendable {
   let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
@@ -19,7 +19,8 @@ final class ChildHub: ProcessWideObject, @unchecked Sendable {
   static var current: ChildHub { shared.current(ChildHub.init) }
 
   func open(_ processID: Int32) throws(RunLoopError) -> ChildProcess {
-    // One section of the lock: otherwise the new object would miss an exit status that another thread takes meanwhile.
+    // The lock is held until the new object is in the table. Otherwise the object would miss an exit status that
+    // another thread takes meanwhile.
     try lock.withLock { () throws(RunLoopError) in
       let process = try ChildProcess(processID, self)
       if let same = processes[processID]?.first(where: { $0.isThere }) { process.identity = same.identity }
@@ -36,8 +37,8 @@ final class ChildHub: ProcessWideObject, @unchecked Sendable {
     }
   }
 
-  /// Stores the status in all objects of the process. Objects of the same number with another identity stand for an
-  /// earlier process, for which other code has waited, or a later one. Call it under the lock.
+  /// Stores the status in all objects of the process. An object with the same number and another identity stands for
+  /// another process: an earlier one, for which other code has waited, or a later one. Call it under the lock.
   func deliver(_ status: RunLoop.ExitStatus, of process: ChildProcess) {
     process.learn(status)
     for other in processes[process.processID] ?? [] where other.identity === process.identity { other.learn(status) }

@@ -13,8 +13,8 @@ extension RunLoop {
   ///   - mode: A loop that does not run in this mode notices no end.
   ///   - timeout: How long the task waits; nil for no limit.
   /// - Throws: `CancellationError`; a `RunLoopError`: `.timedOut`; `.loopEnded` if the loop ends before the process
-  ///   [RLK-ASYNC-7]; `.invalidItem` if other code invalidates or removes the source; else as `ChildSource.init` and
-  ///   `add(_:to:)`.
+  ///   [RLK-ASYNC-7]; `.invalidItem` if other code invalidates or removes the source; what `ChildSource.init` and
+  ///   `add(_:to:)` throw.
   /// - Thread: Any. - Blocks: No; see `ownership`. - Complexity: As a `ChildSource`.
   nonisolated(nonsending) public func exit(
     of processID: Int32, ownership: ChildSource.Ownership = .borrowed, in mode: Mode = .default,
@@ -31,8 +31,9 @@ extension RunLoop {
         throw error
       }
       turn.isAwaited.store(true, ordering: .releasing)
-      // Only the loop retains the source, so it is released with the loop. If the source has taken a status by now, its
-      // closure still delivers it. Otherwise the release of the closure resumes the task.
+      // Called when the task is cancelled or the time limit passes. If the source has taken a status by now, its
+      // closure still delivers it. Otherwise the source releases the closure, which resumes the task. The reference is
+      // weak: a loop that ends must release the source.
       return { [weak source] in
         source?.invalidate()
         return false
@@ -47,7 +48,7 @@ private final class ChildTurn: Sendable {
   private let task: Resumption<RunLoop.ExitStatus>
   private let loop: RunLoop
 
-  /// The source is in its mode. Before that, `exit` throws the error itself.
+  /// True once the source is in its mode. Before that, `exit` throws the error, and the deinit reports none.
   let isAwaited = Atomic<Bool>(false)
 
   init(_ task: Resumption<RunLoop.ExitStatus>, on loop: RunLoop) {

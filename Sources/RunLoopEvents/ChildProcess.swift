@@ -6,11 +6,11 @@ internal import RunLoopLibc
 final class ChildProcess: @unchecked Sendable {
   private enum Access {
     case descriptor(OwnedDescriptor)
-    /// Another process may get the number later. The start time tells them apart.
+    /// Another process may get the number later. The start time tells the two apart.
     case number(SignalReceiver, start: UInt64)
   }
 
-  /// Shared by the sources of one process, but not by those of a later process of the same number.
+  /// All sources of one process share an identity. Sources of a later process of the same number have another one.
   final class Identity {}
 
   let processID: Int32
@@ -46,7 +46,7 @@ final class ChildProcess: @unchecked Sendable {
     guard processID > 0 else { throw .system(EINVAL, subject(processID, EINVAL)) }
     let receiver = try SignalReceiver(SignalSet([.child]), order: 0)
     receiver.join()
-    // The process's SIGCHLD may have come before, so the first pass checks.
+    // The process's SIGCHLD may have come before this receiver existed, so the first pass checks the process.
     receiver.poke()
     var info = siginfo_t()
     guard waitid(P_PID, id_t(processID), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else {
@@ -71,8 +71,8 @@ final class ChildProcess: @unchecked Sendable {
     return (status < 0 ? nil : ticks, status)
   }
 
-  /// True until some code has waited for the process: only then can another process get its number. Under the hub's
-  /// lock.
+  /// True until some code has waited for the process: until then no other process can get its number. Call it under the
+  /// hub's lock.
   var isThere: Bool {
     guard status == nil else { return false }
     switch access {
@@ -109,14 +109,14 @@ final class ChildProcess: @unchecked Sendable {
 
   var exitStatus: RunLoop.ExitStatus? { hub.lock.withLock { status } }
 
-  /// Takes the exit status; nil if the process still runs. Call it while the port is held.
+  /// Takes the exit status; nil if the process still runs. Call it while `owned` is held.
   func takeExit() -> RunLoop.ExitStatus? {
     if case .number(let receiver, _) = access { receiver.acknowledge() }
     return hub.lock.withLock { takeExitLocked() }
   }
 
   func send(_ signal: RunLoop.Signal) throws(RunLoopError) {
-    // No other process gets the number before the exit status is taken, which happens under the lock.
+    // Child sources take exit statuses only under this lock, so they do not free the number meanwhile.
     try hub.lock.withLock { () throws(RunLoopError) in
       guard status == nil else {
         throw .system(ESRCH, "process \(processID) has ended")
@@ -135,7 +135,7 @@ final class ChildProcess: @unchecked Sendable {
     }
   }
 
-  /// Ends the process and takes its exit status, unless that is known. Blocks until the process has ended.
+  /// Ends the process and takes its exit status, unless the status is known. Blocks until the process has ended.
   func kill() {
     guard exitStatus == nil else { return }
     do throws(RunLoopError) {
@@ -143,7 +143,7 @@ final class ChildProcess: @unchecked Sendable {
     } catch {
       return  // it has ended, or is another user's
     }
-    // This leaves the exit status to `takeExit`, which delivers it to all sources for the process.
+    // The wait leaves the exit status to `takeExit`, which delivers it to all sources for the process.
     switch access {
     case .descriptor(let owned): _ = rlc_kit_wait_for_process(owned.fileDescriptor, processID)
     case .number: _ = rlc_kit_wait_for_process(-1, processID)
@@ -171,6 +171,6 @@ final class ChildProcess: @unchecked Sendable {
     return status
   }
 
-  /// Under the hub's lock.
+  /// Stores the status, unless one is known. Call it under the hub's lock.
   func learn(_ status: RunLoop.ExitStatus) { if self.status == nil { self.status = status } }
 }

@@ -4,7 +4,7 @@ internal import RunLoopLibc
 internal import Synchronization
 
 extension RunLoop {
-  /// Calls a closure once, when a process has ended. The source is then invalid [RLK-CHILD-1].
+  /// Calls a closure once, when a process has ended. After the call the source is invalid [RLK-CHILD-1].
   ///
   /// The source waits only for this process, never for "any child", so it takes no exit status from other code
   /// [RLK-CHILD-6]. It does not mistake a later process of the same number for this one [RLK-CHILD-13, RLK-CHILD-14].
@@ -13,23 +13,24 @@ extension RunLoop {
   /// Several sources for one child each get its status [RLK-CHILD-7]. For a process that is no child the closure gets
   /// `.unknown` when the process ends [RLK-CHILD-10].
   ///
-  /// The source takes its child's exit status, so that no zombie is left, only while it is valid and a loop runs a mode
-  /// that has it. If the source is invalidated before that, the program must wait for the child itself [RLK-CHILD-8].
+  /// The source takes its child's exit status, so that no zombie is left. It does so only while it is valid and a loop
+  /// runs a mode with it. If the source is invalidated earlier, the program must wait for the child itself
+  /// [RLK-CHILD-8].
   ///
   /// Source: pidfd_open(2), waitid(2). Without pidfds (before Linux 5.3, if a filter forbids them, or if the
-  /// environment has `RUNLOOPKIT_NO_PIDFD`) SIGCHLD notifies the source of the end. Then all threads must block that
-  /// signal, as for a `SignalSource` (`RunLoop.Signal.block`), the program must not ignore it, and the process must be
+  /// environment has `RUNLOOPKIT_NO_PIDFD`) SIGCHLD notifies the source of the end. All threads must then block
+  /// SIGCHLD, as for a `SignalSource` (`RunLoop.Signal.block`), the program must not ignore it, and the process must be
   /// a child [RLK-EVENT-11, RLK-SIGNAL-20]. The source recognises a later process of the same number by its start time
-  /// (`/proc/PID/stat`). It mistakes that process for its own only if other code waits for the child and the number is
-  /// used again, both between two system calls of `send` or of the loop.
+  /// (`/proc/PID/stat`). It mistakes that process for its own in one case only: between two system calls of `send` or
+  /// of the loop, other code waits for the child, and the system uses the number again.
   public final class ChildSource: EventSource, EventService, @unchecked Sendable {
     /// What becomes of the child when the source is invalidated.
     public enum Ownership: Sendable {
       /// Nothing: the child lives on when the source is invalidated or destroyed [RLK-CHILD-31].
       case borrowed
       /// If the source is invalidated or destroyed before its closure was called, it ends the child with SIGKILL and
-      /// takes its exit status [RLK-CHILD-30]. So the child does not outlive its owner. A process that crashes leaves
-      /// the child running (see `PR_SET_PDEATHSIG` of prctl(2)).
+      /// takes its exit status [RLK-CHILD-30]. So the child does not outlive the source. But if this process crashes,
+      /// the child goes on running (see `PR_SET_PDEATHSIG` of prctl(2)).
       case killedWhenInvalidated
     }
 
@@ -42,9 +43,9 @@ extension RunLoop {
 
     /// - Parameters:
     ///   - processID: At least 1.
-    ///   - ownership: With `.killedWhenInvalidated`, invalidating blocks until the kernel has ended the
-    ///     child, mostly well below a millisecond. Other sources for the child, and code that waits for it, notice its
-    ///     end [RLK-CHILD-32].
+    ///   - ownership: With `.killedWhenInvalidated`, invalidating the source blocks until the kernel has ended the
+    ///     child, which usually takes well under a millisecond. Other sources for the child, and code that waits for
+    ///     it, notice its end [RLK-CHILD-32].
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called once, on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError.system`: `ESRCH` if there is no such process (any more), `EINVAL` for a number
@@ -69,13 +70,13 @@ extension RunLoop {
       try super.init(process.owned, order: order, onlyLoop: onlyLoop)
     }
 
-    /// How the child has ended; nil until the closure of a source for it was called.
+    /// How the child has ended; nil until a source for it has taken its exit status.
     public var exitStatus: ExitStatus? { process.exitStatus }
 
     /// Sends a signal to the process, and never to a later process of the same number.
     ///
-    /// - Throws: A `RunLoopError.system`: `ESRCH` if it has ended and was waited for, `EPERM`, `EINVAL`;
-    ///   `.invalidItem` once the source is invalid; `.forked`.
+    /// - Throws: A `RunLoopError.system`: `ESRCH` if the process has ended and some code has waited for it, `EPERM`,
+    ///   `EINVAL`; `.invalidItem` once the source is invalid; `.forked`.
     /// - Thread: Any. - SeeAlso: pidfd_send_signal(2).
     public func send(_ signal: Signal) throws {
       guard !isForked else { throw RunLoopError.forked }
@@ -89,7 +90,7 @@ extension RunLoop {
       process.detach()
     }
 
-    /// Ends an owned child. Call it while the descriptors are open.
+    /// Ends the child if the source owns it. Call it while the descriptors are open.
     private func endOwned() {
       if ownership == .killedWhenInvalidated, !isForked { process.kill() }
     }
@@ -103,7 +104,7 @@ extension RunLoop {
 
     package func takeEvent(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       guard let status = process.takeExit() else { return false }
-      // If it is set already, the callout runs in an enclosing run or in another loop.
+      // If another call has set `isDelivered`, the callout runs in an enclosing run or in another loop.
       guard !isDelivered.exchange(true, ordering: .acquiringAndReleasing) else { return false }
       __RUNLOOPKIT_IS_CALLING_OUT_TO_A_CHILD_SOURCE__(self, status)
       invalidate()

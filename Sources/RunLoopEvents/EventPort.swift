@@ -7,7 +7,8 @@ struct EventPort: Sendable {
   let owned: OwnedDescriptor
   private let port: rlc_event_port
 
-  /// - Parameter inner: The port takes it over, even if this throws. Nil if only `setFlag` makes the port ready.
+  /// - Parameter inner: A descriptor that the port takes over, even if this throws; nil if only `setFlag` makes the
+  ///   port ready.
   init(inner: Int32?) throws(RunLoopError) {
     var made = rlc_event_port()
     let status = rlc_event_port_create(inner ?? -1, &made)
@@ -21,10 +22,10 @@ struct EventPort: Sendable {
     }
   }
 
-  /// The descriptor that `init` took over. Use it while the port is held.
+  /// The descriptor that `init` took over. Use it while `owned` is held.
   var inner: Int32 { port.inner }
 
-  /// Makes the port ready, or not ready. Call it while the port is held, and only if the flag changes.
+  /// Makes the port ready, or not ready. Call it while `owned` is held, and only if the flag changes.
   func setFlag(_ isUp: Bool) {
     withUnsafePointer(to: port) { rlc_event_port_set_flag($0, isUp) }
   }

@@ -14,8 +14,8 @@ extension RunLoop {
   ///   - signals: Which signals to receive; at least one.
   ///   - mode: A loop that does not run in this mode delivers nothing.
   /// - Throws: As `SignalSource.init` and `add(_:to:)`.
-  /// - Thread: Any. In a task, block the signals before: otherwise the source changes the mask of the thread that
-  ///   happens to run the task.
+  /// - Thread: Any. Before a call in a task, block the signals: otherwise the source changes the mask of the thread
+  ///   that happens to run the task.
   public func signals(_ signals: Signal..., in mode: Mode = .default) throws -> EventSequence<SignalInfo> {
     try EventSequence(of: self, in: mode) { feed in
       let turn = feed.makeTurn()
@@ -30,7 +30,8 @@ extension RunLoop {
   /// - Parameters:
   ///   - processIDs: At least 1 each.
   ///   - ownership: With `.killedWhenInvalidated`, the sources end processes that still run when the sequence is
-  ///     released, when the loop ends, and if this call throws. The thread that releases the sequence waits for that.
+  ///     released, when the loop ends, and if this call throws. The thread that releases the sequence waits until these
+  ///     processes have ended.
   ///   - mode: A loop that does not run in this mode notices no end.
   /// - Throws: As `ChildSource.init` and `add(_:to:)`.
   /// - Thread: Any. - Complexity: O(processes).

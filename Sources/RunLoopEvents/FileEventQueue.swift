@@ -10,15 +10,15 @@ final class FileEventQueue: @unchecked Sendable {
   let port: EventPort
   /// Nil before the watch is initialised, and after it was destroyed.
   weak var watch: RunLoop.FileWatch?
-  /// The target's number in the inotify instance; -1 once the target is gone.
+  /// The watched file or folder, the target, as a number of the inotify instance; -1 once the target is gone.
   var target: Int32 = -1
   private var events = Row<RunLoop.FileWatch.Event>()
   private var isFlagUp = false
-  /// No event follows `.ended`.
+  /// True once `.ended` was appended: no event follows it.
   private var hasEnded = false
   private let hasLeft = Atomic<Bool>(false)
 
-  /// The most events that wait: the kernel's default for an instance.
+  /// At most this many events wait for the watch. The kernel's default for an inotify instance is the same.
   private static let mostEvents = 16_384
 
   init(_ path: [UInt8], mask: UInt32) throws(RunLoopError) {

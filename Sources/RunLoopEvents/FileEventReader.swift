@@ -4,13 +4,13 @@ internal import RunLoopLibc
 /// An inotify instance that several watches share.
 ///
 /// The first of the watches' loops that runs reads some events, and appends each to the queue of every watch that wants
-/// it, in all loops and modes. It reads no more while a watch of the running mode has an event: the kernel keeps the
-/// rest.
+/// it, in all loops and modes. A loop reads no more while a watch of its running mode has an event: the kernel keeps
+/// the rest.
 final class FileEventReader: @unchecked Sendable {
   /// The item that follows the watches into their modes.
   let shared: SharedReader
   private let lock = Lock()
-  /// Its descriptor is open while there is a watch.
+  /// The instance's descriptor stays open while there is a watch.
   private let inotify: Inotify
   /// Guarded by `lock`, like all below.
   private var targets: [Int32: Target] = [:]
@@ -37,7 +37,8 @@ final class FileEventReader: @unchecked Sendable {
     }
   }
 
-  /// Set after a loss of events. The watches of the `gone` targets end after `bytes` more bytes of events.
+  /// Made after a loss of events. After `bytes` more bytes of events, the watches of the `gone` targets end, and the
+  /// reader forgets the numbers in `removed`, whose `ignored` may be lost.
   private struct LossCheck {
     var gone: [Int32]
     var bytes: Int
@@ -76,8 +77,8 @@ final class FileEventReader: @unchecked Sendable {
     try locked { () throws(RunLoopError) in
       guard !isOver else { return false }
       let number = inotify.watch(queue.path, adding: queue.mask)
-      // Counted before the check: if that throws, the caller's `remove` closes an instance that was created for this
-      // watch.
+      // The count grows before the check: if the check throws, the caller's `remove` subtracts the watch, and closes an
+      // instance that was created for this watch.
       watchCount += 1
       try RunLoopError.check(number, "inotify_add_watch", SystemPath.text(queue.path))
       queue.target = number
@@ -94,7 +95,7 @@ final class FileEventReader: @unchecked Sendable {
     }
   }
 
-  /// Removes a watch's queue. Returns true if it was the last one: the instance is then closed.
+  /// Removes a watch's queue. If it was the last one, closes the instance and returns true.
   func remove(_ queue: FileEventQueue) -> Bool {
     guard lock.forkGeneration == Kernel.forkGeneration else { return false }
     let isLast = locked {
@@ -122,7 +123,7 @@ final class FileEventReader: @unchecked Sendable {
     if let other { undo(other, wanted) }
   }
 
-  /// Undoes a watch that was added to another target, because the path names that one now.
+  /// Undoes a call of `Inotify.watch` that has found another target, because the path names that one now.
   private func undo(_ number: Int32, _ mask: UInt32) {
     if let target = targets[number] {
       target.mask |= mask
@@ -134,10 +135,11 @@ final class FileEventReader: @unchecked Sendable {
 
   // MARK: Events
 
-  /// Called when a watch was initialised. Since `insert` other loops may have read events for its queue.
+  /// Called when a watch was initialised. Its queue may have events already, which other loops have read after
+  /// `insert`.
   func assign(_ watch: RunLoop.FileWatch, to queue: FileEventQueue) { locked { queue.watch = watch } }
 
-  /// Called when a watch has entered a mode. If it has events, it is served there.
+  /// Called when a watch has entered a mode. If the watch has events, it gets a turn in its modes.
   func hasJoined(_ queue: FileEventQueue) {
     locked { if !queue.isEmpty { hold(queue.watch)?.forEachMode { enter(queue, in: $0) } } }
   }

@@ -1,7 +1,7 @@
 import RunLoopKit
 internal import RunLoopLibc
 
-/// The inotify instances of this process: one for each loop for which watches were created, while one of these exists.
+/// The inotify instances of this process. A loop has one while there are watches that were created for it.
 final class FileEventReaders: ProcessWideObject, @unchecked Sendable {
   private let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
@@ -12,7 +12,7 @@ final class FileEventReaders: ProcessWideObject, @unchecked Sendable {
 
   static var current: FileEventReaders { shared.current(FileEventReaders.init) }
 
-  /// Adds a queue to an instance, makes the instance watch the queue's path, and returns it.
+  /// Adds a queue to an instance, makes the instance watch the queue's path, and returns the instance.
   func insert(_ queue: FileEventQueue, for loop: UInt64) throws(RunLoopError) -> FileEventReader {
     while true {
       let reader = try lock.withLock { () throws(RunLoopError) in try findReader(for: loop, about: queue.path) }
@@ -39,7 +39,8 @@ final class FileEventReaders: ProcessWideObject, @unchecked Sendable {
     withExtendedLifetime(gone) {}
   }
 
-  /// Returns the loop's instance. If the user's instances are used up, it returns another loop's.
+  /// Returns the loop's instance, which it creates if there is none. If the kernel allows this user no more instances,
+  /// returns another loop's.
   private func findReader(for loop: UInt64, about path: [UInt8]) throws(RunLoopError) -> FileEventReader {
     if let reader = readers[loop] { return reader }
     do throws(RunLoopError) {

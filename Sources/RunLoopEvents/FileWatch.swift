@@ -9,10 +9,10 @@ extension RunLoop {
   /// for each event, in order [RLK-WATCH-1]; equal events that follow each other directly may coalesce. The kernel's
   /// names and paths are bytes, `Event.nameBytes` and `pathBytes`; `name` and `path` are their text [RLK-WATCH-20].
   ///
-  /// If the target is deleted, or its file system unmounted, the watch delivers `.ended` last and is invalid then
-  /// [RLK-WATCH-2, RLK-WATCH-12]. If the kernel's queue is full (`fs.inotify.max_queued_events`), the watch delivers
-  /// `.overflow` in place of the lost events: read the files again [RLK-WATCH-5]. `.ended` is never lost
-  /// [RLK-WATCH-13].
+  /// If the watched file or folder is deleted, or its file system unmounted, the watch delivers `.ended` last and is
+  /// invalid after that call [RLK-WATCH-2, RLK-WATCH-12]. If the kernel's queue is full
+  /// (`fs.inotify.max_queued_events`), the watch delivers `.overflow` in place of the lost events: read the files again
+  /// [RLK-WATCH-5]. `.ended` is never lost [RLK-WATCH-13].
   ///
   /// The watches that are created for a loop, by its methods or on its thread, share one inotify instance while one of
   /// them exists [RLK-WATCH-14]. They do not take events from each other, even if they watch one file under several
@@ -41,7 +41,7 @@ extension RunLoop {
     /// - Throws: A `RunLoopError.system`: `ENOENT`, `EACCES`, `ENOTDIR`...; `EINVAL` for no events, and for a path with
     ///   a zero byte in it; `ENOSPC` beyond the user's number of watches (`fs.inotify.max_user_watches`); `EMFILE` for
     ///   lack of a descriptor, or of an inotify instance if the process has none; `ENOMEM` [RLK-WATCH-6, RLK-WATCH-7].
-    /// - Complexity: Two system calls, and one for the first watch of a loop.
+    /// - Complexity: Two system calls, and one more for the first watch of a loop.
     public convenience init(
       path: String, events: Event.Kinds, limit: RateLimit? = nil, order: Int = 0,
       _ body: @escaping @Sendable (FileWatch, Event) -> Void

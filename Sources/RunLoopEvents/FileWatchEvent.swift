@@ -71,7 +71,8 @@ extension RunLoop.FileWatch.Event {
     /// The watched file or folder itself got another name or place. It is still watched.
     public static let targetMoved = Kinds(rawValue: 0x800)
 
-    /// Events that change a folder's list of entries or their contents, and those of the target itself [RLK-WATCH-18].
+    /// Changes of a folder's list of entries and of the contents of files, and the removal or renaming of the watched
+    /// file or folder itself [RLK-WATCH-18].
     ///
     /// The kernel reports each write to an open file as `.modified`, and may coalesce equal events that follow each
     /// other. For a single event when a writer has closed a file, choose `.closedAfterWriting` without `.modified`. The
