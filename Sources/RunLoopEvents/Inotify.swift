@@ -10,7 +10,7 @@ struct Inotify {
     (0x2000, 0x4000, 0x8000, 0x4000_0000)
   private static let addToMask: UInt32 = 0x2000_0000
 
-  /// Room for at least sixteen events with long names.
+  /// Room for fifteen events with the longest names.
   private static let readSize = 4096
 
   struct Record {
@@ -23,8 +23,8 @@ struct Inotify {
     let size: Int
   }
 
-  /// Watches the path's target for these events, in addition to those for which it is watched already. Returns the
-  /// number of the target, which is the same for all its names; or `-errno`.
+  /// Watches the path's target for these events, in addition to those for which the kernel watches it already. Returns
+  /// the number of the target, which is the same for all its names; or `-errno`.
   func watch(_ path: [UInt8], adding mask: UInt32) -> Int32 { call(path, mask | Self.addToMask) }
 
   private func call(_ path: [UInt8], _ mask: UInt32) -> Int32 {
@@ -58,7 +58,7 @@ struct Inotify {
   /// The size of the events in the kernel's queue, in bytes.
   var pendingBytes: Int {
     var count: Int32 = 0
-    // FIONREAD, which is a macro.
+    // FIONREAD, a macro that Swift does not import.
     return ioctl(descriptor, 0x541B, &count) < 0 ? 0 : Int(count)
   }
 
@@ -77,7 +77,7 @@ struct Inotify {
     return records
   }
 
-  /// The targets that the kernel watches, from /proc; empty if it cannot be read.
+  /// The targets that the kernel watches, from /proc; empty if /proc cannot be read.
   var listedTargets: Set<Int32> {
     var targets: Set<Int32> = []
     for line in text(ofFile: "/proc/self/fdinfo/\(descriptor)").split(separator: UInt8(ascii: "\n")) {

@@ -9,10 +9,10 @@ extension RunLoop {
   /// memory. It sends an event once in each window in which that time exceeds the limit [RLK-PRESSURE-3]. If the source
   /// is in modes of several loops, one of them gets the event.
   ///
-  /// The first poll consumes the kernel's event. It is therefore lost if a host polls the loop's descriptor
-  /// (`hostDescriptor(in:)`): add the source to a loop that sleeps itself. An event may also be lost while the source
-  /// is being added, or while the loop checks whether it is idle (`performWhenIdle`). The kernel sends another one in
-  /// the next window. Source: the kernel's Documentation/accounting/psi.rst.
+  /// The first poll consumes the kernel's event. The event is therefore lost if a host polls the loop's descriptor
+  /// (`hostDescriptor(in:)`): add the source to a loop that sleeps itself. An event may also be lost while a thread
+  /// adds the source, or while the loop checks whether it is idle (`performWhenIdle`). The kernel sends another event
+  /// in the next window. Source: the kernel's Documentation/accounting/psi.rst.
   public final class MemoryPressure: EventSource, EventService, @unchecked Sendable {
     /// Which stalls count as pressure.
     public enum Stall: Hashable, Sendable {
@@ -26,7 +26,7 @@ extension RunLoop {
     public enum Event: Hashable, Sendable {
       /// The stalls of a window were longer than the limit.
       case pressure
-      /// The control group was removed; this is the last event, and the source is invalid.
+      /// The control group was removed; this is the last event, and after it the source is invalid.
       case ended
     }
 
@@ -37,14 +37,14 @@ extension RunLoop {
     /// - Parameters:
     ///   - stall: Which stalls count as pressure.
     ///   - time: The limit of stalled time in a window: more than zero, at most the window; rounded up to microseconds.
-    ///   - window: Half a second to ten. Without CAP_SYS_RESOURCE it must be a multiple of two seconds, and the kernel
+    ///   - window: 0.5 to 10 seconds. Without CAP_SYS_RESOURCE it must be a multiple of two seconds, and the kernel
     ///     checks every two seconds.
     ///   - path: The machine's file, or `memory.pressure` of a control group (version 2).
     ///   - order: Ignored: events are served in the order of readiness.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError.system`: `ENOENT` and `EOPNOTSUPP` if the kernel does not account for pressure (no
-    ///   CONFIG_PSI, before Linux 5.2, `psi=0`); `EACCES`, `EPERM` if the process may not watch it; `EINVAL` for a time
-    ///   or window out of range, and, before anything is written, for a file that is not a memory pressure file
+    ///   CONFIG_PSI, before Linux 5.2, `psi=0`); `EACCES`, `EPERM` if the process may not use the file; `EINVAL` for a
+    ///   time or window out of range, and, before anything is written, for a file that is not a memory pressure file
     ///   [RLK-PRESSURE-1]; `EMFILE`, `ENOMEM`.
     /// - Complexity: Three system calls.
     public convenience init(
@@ -91,7 +91,7 @@ extension RunLoop {
 private enum PressureTrigger {
   private static let beginning = "some avg10="
 
-  /// Opens a pressure file and checks its beginning: writing to another file would damage its data.
+  /// Opens a pressure file and checks how it begins, because writing a trigger to another file would damage that file.
   static func open(_ path: String) throws(RunLoopError) -> Int32 {
     guard path.hasSuffix("/pressure/memory") || path.hasSuffix("memory.pressure"), !path.utf8.contains(0) else {
       let detail = "\(path) is neither /proc/pressure/memory nor a control group's memory.pressure"
@@ -119,7 +119,7 @@ private enum PressureTrigger {
       error, call: "write", "\"\(trigger)\" (microseconds) to \(path)\(error == EINVAL ? rule : "")")
   }
 
-  /// Converts to microseconds, rounded up, up to the largest number that the kernel takes.
+  /// Converts to microseconds, rounded up; a larger number than the kernel takes becomes the largest that it takes.
   static func microseconds(_ duration: Duration) -> UInt64 {
     let nanoseconds = duration.nanosecondsRoundedUp
     return min(nanoseconds / 1000 + (nanoseconds % 1000 == 0 ? 0 : 1), UInt64(UInt32.max))

@@ -38,8 +38,9 @@ extension RunLoop {
     /// Control-Z.
     public static let terminalStop = Signal(rawValue: SIGTSTP)
 
-    /// The nth real-time signal, from 0 on: these queue with their values, lower ones first.
-    /// - Precondition: The system has this signal: with glibc 0 to 30.
+    /// The real-time signal with this number, counted from 0. Real-time signals queue with their values. The kernel
+    /// delivers lower numbers first.
+    /// - Precondition: The system has this signal; glibc has 0 to 30.
     public static func realtime(_ number: Int32) -> Signal {
       let signal = Signal(rawValue: rlc_signal_realtime_min() + number)
       guard number >= 0 && signal.rawValue <= rlc_signal_realtime_max() else {
@@ -52,7 +53,7 @@ extension RunLoop {
     /// True for real-time signals, which queue: each one that is sent is received.
     public var isRealtime: Bool { rawValue >= rlc_signal_realtime_min() && rawValue <= rlc_signal_realtime_max() }
 
-    /// By number.
+    /// Orders signals by number.
     public static func < (a: Signal, b: Signal) -> Bool { a.rawValue < b.rawValue }
 
     /// The name, such as `SIGTERM`, or the number.
@@ -79,7 +80,7 @@ extension RunLoop.Signal {
   /// mask.
   /// - Parameter signals: At least one.
   /// - Throws: A `RunLoopError`: `.system` with `EINVAL` for an empty list, SIGKILL, SIGSTOP and a number that is no
-  ///   signal; no signal is blocked then.
+  ///   signal; the call then blocks no signal.
   /// - Thread: Any; only its own mask changes. - Blocks: No. - SeeAlso: pthread_sigmask(3).
   public static func block(_ signals: RunLoop.Signal...) throws { try block(Set(signals)) }
 

@@ -2,7 +2,7 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import Synchronization
 
-/// Shared by the receivers of signals of this process.
+/// All receivers of signals of this process share one hub.
 final class SignalHub: ProcessWideObject, @unchecked Sendable {
   let lock = Lock()
   var forkGeneration: UInt32 { lock.forkGeneration }
@@ -23,8 +23,8 @@ final class SignalHub: ProcessWideObject, @unchecked Sendable {
     if changed != 0 { ThreadRecord.current.claimedSignals |= changed }
   }
 
-  /// Unblocks signals in the calling thread that no receiver needs any more, if a receiver that was created there has
-  /// blocked them.
+  /// Unblocks signals in the calling thread that no receiver needs any more, if a receiver that this thread has created
+  /// has blocked them.
   private func unblockUnused(among signals: UInt64) {
     guard let thread = ThreadRecord.existing else { return }
     var unused = thread.claimedSignals & signals
@@ -48,10 +48,11 @@ final class SignalHub: ProcessWideObject, @unchecked Sendable {
     }
   }
 
-  /// Reads one signal and appends it to all receivers that want it. False if none is pending. Reading and appending are
-  /// one section of the lock, so that two loops that read at the same time keep the order.
+  /// Reads one signal and appends it to all receivers that want it. False if none is pending. It holds the lock from
+  /// reading to appending, so that two loops that read at the same time keep the order.
   ///
-  /// It reads only one signal. The kernel keeps the others in order, and lets sigqueue(3) fail when there are too many.
+  /// It leaves further signals in the kernel, which keeps their order, and lets sigqueue(3) fail when there are too
+  /// many.
   func read(for receiver: SignalReceiver) -> Bool {
     var info = rlc_signal_info()
     let losers: [SignalReceiver]? = lock.withLock {
@@ -64,8 +65,8 @@ final class SignalHub: ProcessWideObject, @unchecked Sendable {
     return losers != nil
   }
 
-  /// The receivers with undelivered signals, each with its oldest: sorted by the age of that signal, then by order,
-  /// then by the receiver's age.
+  /// The receivers with undelivered signals, each with its oldest signal. They are sorted by the age of that signal,
+  /// then by `order`, then by the receiver's age.
   var waitingReceivers: [(receiver: SignalReceiver, waiting: SignalReceiver.Waiting)] {
     let found = lock.withLock { receivers.compactMap { receiver in receiver.oldestLocked.map { (receiver, $0) } } }
     return found.enumerated().sorted { a, b in

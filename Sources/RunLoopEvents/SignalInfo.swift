@@ -8,7 +8,8 @@ extension RunLoop {
     public let signal: Signal
     /// How it was sent: `SI_USER` (0) by kill(2), `SI_QUEUE` (-1) by sigqueue(3), positive numbers by the kernel.
     public let code: Int32
-    /// The sender; for `.child` the child; 0 if the kernel or a process outside of the namespace has sent it.
+    /// The sender's number; for `.child` the child's; 0 if the kernel has sent the signal, or a process outside of the
+    /// namespace.
     public let processID: Int32
     /// The real user of the sender.
     public let userID: UInt32

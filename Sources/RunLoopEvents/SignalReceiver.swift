@@ -3,9 +3,8 @@ import RunLoopKit
 
 /// A receiver of signals: its descriptors, and the signals that were read for it and not yet delivered.
 ///
-/// The kernel gives each signal to one reader of a signalfd only. So each receiver has its own signalfd, which wakes
-/// its loop. The receiver that reads a signal passes it to all receivers of the process that want it, on any loop: see
-/// `SignalHub`.
+/// Each receiver has its own signalfd, which wakes its loop. The kernel gives each signal to one reader only. So the
+/// receiver that reads a signal passes it to all receivers of the process that want it, on any loop: see `SignalHub`.
 final class SignalReceiver: @unchecked Sendable {
   let signals: SignalSet
   let port: EventPort
@@ -29,8 +28,8 @@ final class SignalReceiver: @unchecked Sendable {
     let info: RunLoop.SignalInfo
   }
 
-  /// Blocks the signals in the calling thread, where they stay blocked while there is a receiver. The receiver gets
-  /// signals after `join`.
+  /// Blocks the signals in the calling thread, where they stay blocked while there is a receiver for them. This
+  /// receiver gets signals after `join`.
   init(_ signals: SignalSet, order: Int) throws(RunLoopError) {
     self.signals = signals
     self.order = order
@@ -39,13 +38,13 @@ final class SignalReceiver: @unchecked Sendable {
     try hub.claim(signals)  // last, so that a failure leaves the mask unchanged
   }
 
-  /// Makes the hub pass every signal that the process reads to this receiver, too.
+  /// Makes the hub pass this receiver its signals, whichever receiver of the process reads them.
   func join() { hub.add(self) }
 
   /// Called when the source is invalid or destroyed: drops its signals. Further calls have no effect.
   func detach() { hub.remove(self) }
 
-  /// Reads one signal, for all receivers of the process. False if none is pending. Call it while the port is held.
+  /// Reads one signal, for all receivers of the process. False if none is pending. Call it while `port.owned` is held.
   func read() -> Bool { hub.read(for: self) }
 
   /// How many real-time signals were read, but dropped for this receiver.
@@ -62,9 +61,9 @@ final class SignalReceiver: @unchecked Sendable {
     }
   }
 
-  /// Reads one signal, drops those that wait, and makes the port not ready. Call it while the port is held. The kernel
-  /// keeps at most one instance of a standard signal pending for the process, and one for the thread. If one is left,
-  /// it makes the port ready again.
+  /// Reads one signal, drops those that wait, and makes the port not ready. Call it while `port.owned` is held. The
+  /// kernel keeps at most one instance of a standard signal pending for the process, and one for the thread. An
+  /// instance that is left makes the port ready again.
   func acknowledge() {
     _ = read()
     hub.lock.withLock {
@@ -78,13 +77,13 @@ final class SignalReceiver: @unchecked Sendable {
 // MARK: Under the hub's lock
 
 extension SignalReceiver {
-  /// The most signals that wait for a receiver.
+  /// At most this many signals wait for a receiver.
   private static let mostWaiting = 65_536
 
   var oldestLocked: Waiting? { waiting.isEmpty ? nil : waiting[0] }
 
-  /// Appends a signal. A standard signal that waits already coalesces, as in the kernel. Returns false if this is the
-  /// first signal that the receiver loses.
+  /// Appends a signal. A standard signal coalesces with one that waits already, as in the kernel. Returns false if this
+  /// is the first signal that the receiver loses.
   func append(_ new: Waiting) -> Bool {
     if !new.info.signal.isRealtime {
       let bit = Self.bit(of: new.info.signal)

@@ -17,17 +17,18 @@ extension RunLoop {
   /// **The mask.** A source receives a signal only if every thread blocks it. If a thread does not, the kernel calls
   /// the handler or takes the default action in that thread. So block signals in `main` before the first thread is
   /// created (`RunLoop.Signal.block`); threads inherit the mask. When a source is first added to a mode, the loop
-  /// checks the threads of the process. It reports (`RunLoop.diagnostics`) one that does not block the source's
+  /// checks the threads of the process. It reports (`RunLoop.diagnostics`) a thread that does not block the source's
   /// signals, once for each signal [RLK-SIGNAL-19]. A source blocks its signals in the thread that creates it, and in
   /// no other. If a source has blocked a signal in a thread, and the last source for that signal is invalidated or
-  /// destroyed in the same thread, that source unblocks the signal there. If the signal is pending then, the source
-  /// discards it, because it was meant for a source [RLK-SIGNAL-7, RLK-SIGNAL-11]. Sources never change the masks of
-  /// other threads, and never unblock signals that the program has blocked, before or since [RLK-SIGNAL-8]. They never
-  /// change handlers or dispositions.
+  /// destroyed in the same thread, that last source unblocks the signal there. If the signal is still pending, the
+  /// source discards it first, because it was meant for a source [RLK-SIGNAL-7, RLK-SIGNAL-11]. Sources never change
+  /// the masks of other threads. They never unblock signals that the program has blocked before, or later by
+  /// `RunLoop.Signal.block` [RLK-SIGNAL-8]. They never change handlers or dispositions.
   ///
   /// **Several sources.** Each source for a signal gets it each time, in whatever loops and modes the sources are
   /// [RLK-SIGNAL-4, RLK-SIGNAL-5]. A loop makes one callout a pass. Signals come in the order in which the process has
-  /// read them. For one signal the loop calls the sources of a mode by their `order`, older ones first.
+  /// read them. For one signal the loop calls the sources of a mode by their `order`; of equal orders, older sources
+  /// first.
   ///
   /// **What is delivered.** Real-time signals queue with their values, lower numbers first [RLK-SIGNAL-9]. Pending
   /// standard signals coalesce [RLK-SIGNAL-2]. A blocked signal that is pending when the source is created is
@@ -35,7 +36,7 @@ extension RunLoop {
   /// thread reaches the loop of that thread only. Source: signalfd(2); libdispatch's signal source.
   ///
   /// A source reads a signal only when it is about to be called. So real-time signals wait in the kernel, and each is
-  /// delivered; how many wait does not slow a delivery down. When the kernel keeps no more (`RLIMIT_SIGPENDING`),
+  /// delivered; their number does not slow a delivery down. When the kernel keeps no more (`RLIMIT_SIGPENDING`),
   /// sigqueue(3) fails for the sender [RLK-SIGNAL-22]. There is one exception: a signal that one source has read waits
   /// in the process for the other sources of that signal, such as those in modes that do not run. Up to 65,536 wait for
   /// each source; further real-time signals are lost for that source, which `lostSignals` counts [RLK-SIGNAL-23].
@@ -57,7 +58,7 @@ extension RunLoop {
     ///   - order: Among the sources of a mode for one signal, those of a lower order are called first.
     ///   - body: Called on the thread of the loop that runs, with no lock held.
     /// - Throws: A `RunLoopError.system`: `EINVAL` for an empty set, SIGKILL, SIGSTOP and a number that is no signal;
-    ///   `EMFILE`, `ENFILE`, `ENOMEM`. The mask is as before then [RLK-SIGNAL-16].
+    ///   `EMFILE`, `ENFILE`, `ENOMEM`. After an error the mask is unchanged [RLK-SIGNAL-16].
     /// - Thread: Any; the calling thread's mask is changed.
     public convenience init(
       _ signals: Signal..., limit: RateLimit? = nil, order: Int = 0,
@@ -106,7 +107,7 @@ extension RunLoop {
       var recorded = self
       for (receiver, waiting) in SignalHub.current.waitingReceivers {
         guard let source = receiver.source, mayServe(source), source.isMember(of: mode) else { continue }
-        if source !== recorded {  // before the checks, so that a removal waits for the callout
+        if source !== recorded {  // recorded before the checks, so that a removal waits for the callout
           loop.endCallout()
           loop.beginCallout(source)
           recorded = source

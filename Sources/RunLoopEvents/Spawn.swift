@@ -36,7 +36,7 @@ extension RunLoop.ChildSource {
   ///   - actions: What the child does first, in order [RLK-EVENT-10].
   /// - Returns: The number of the child.
   /// - Throws: A `RunLoopError.system`: `ENOENT`, `EACCES`, `E2BIG`, `EAGAIN`, `ENOMEM`, `EBADF`...; `EINVAL` for a
-  ///   string with a zero byte. There is no child then [RLK-EVENT-9].
+  ///   string with a zero byte. After an error there is no child [RLK-EVENT-9].
   /// - Thread: Any. - Blocks: Until the program has started. - SeeAlso: posix_spawnp(3).
   public static func spawn(
     _ path: String, arguments: [String] = [], environment: [String]? = nil, actions: [FileAction] = []
