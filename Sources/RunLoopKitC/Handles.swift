@@ -34,7 +34,7 @@ func release<Object: AnyObject>(_ handle: OpaquePointer?, _ type: Object.Type) {
   Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).release()
 }
 
-/// Returns the mode with a name; nil if the name is no UTF-8.
+/// Returns the mode with a name; for NULL the default mode; nil if the name is no UTF-8.
 func mode(_ name: UnsafePointer<CChar>?) -> RunLoop.Mode? {
   guard let name else { return .default }
   return String(validatingCString: name).map { RunLoop.Mode(rawValue: $0) }

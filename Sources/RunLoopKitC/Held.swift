@@ -9,7 +9,7 @@ final class Held<Function>: @unchecked Sendable {
   /// Only the thread that creates the object changes it, while no other thread has the object.
   private var release: rlk_release_fn?
 
-  /// - Parameter retain: Its result replaces the context.
+  /// - Parameter retain: Called with the context; its result replaces the context.
   init(
     _ function: Function, _ context: UnsafeMutableRawPointer?, _ release: rlk_release_fn?, retain: rlk_retain_fn? = nil
   ) {
@@ -31,7 +31,8 @@ final class Held<Function>: @unchecked Sendable {
     return body(function, context)
   }
 
-  /// For a call that has failed: the caller keeps the context.
+  /// Called if the call that has made this object fails: its caller keeps the context, so the deinit must not release
+  /// it.
   func giveBack() { release = nil }
 
   deinit {
@@ -49,7 +50,7 @@ extension Held {
     describe.map { describe in ContextWords { [weak self] in self?.words(describe) ?? "" } }
   }
 
-  /// Calls the host's function again if its text does not fit.
+  /// Returns the host's text. Calls the host's function again, with more room, if the text does not fit.
   private func words(_ describe: rlk_describe_fn) -> String {
     var room = 128
     while true {

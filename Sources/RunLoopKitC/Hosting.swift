@@ -70,7 +70,7 @@ package func rlk_loop_read_statistics(
     timers_fired: UInt64(counted.timersFired), sources_performed: UInt64(counted.sourcesPerformed),
     port_callouts: UInt64(counted.portCallouts), blocks_performed: UInt64(counted.blocksPerformed),
     busy_time_ns: counted.busyTime.nanosecondsRoundedUp, sleep_time_ns: counted.sleepTime.nanosecondsRoundedUp)
-  // Only the members for which the host has room.
+  // Copies only the members for which the host has room.
   withUnsafeBytes(of: figures) {
     UnsafeMutableRawBufferPointer(start: ret_statistics, count: size).copyMemory(from: .init(rebasing: $0.prefix(size)))
   }

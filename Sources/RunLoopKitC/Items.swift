@@ -94,7 +94,7 @@ private struct ContextIdentity: Hashable, @unchecked Sendable {
   let hash: rlk_hash_fn
   let held: Held<rlk_source_fn>
 
-  /// Contexts with different functions have different types, and so are not equal.
+  /// Contexts with different `equal` functions have different types, and so are not equal.
   static func == (a: ContextIdentity, b: ContextIdentity) -> Bool {
     unsafeBitCast(a.equal, to: UInt.self) == unsafeBitCast(b.equal, to: UInt.self)
       && a.equal(a.held.context, b.held.context)
@@ -111,8 +111,8 @@ package func rlk_source_create(
   guard (given.equal == nil) == (given.hash == nil) else { return Status.invalid }
   let held = Held(perform, given.context, given.release, retain: given.retain)
   var hooks = RunLoop.Source.Hooks()
-  // There is no helper function with the C function as its parameter: the module would contain that type without a
-  // name, on which swift-symbolgraph-extract (6.3) crashes.
+  // The two hooks have no common helper: its parameter for the C function would put a type without a name into the
+  // module, on which swift-symbolgraph-extract (6.3) crashes.
   if let schedule = given.schedule {
     hooks.schedule = { loop, mode in mode.rawValue.withCString { schedule(borrowed(loop), $0, held.context) } }
   }

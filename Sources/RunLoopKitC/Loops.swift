@@ -34,7 +34,7 @@ package func rlk_loop_run_in_mode(
   guard let mode = mode(name) else { return Status.invalid }
   return Status.of {
     let loop = loop(handle)
-    defer { RaceDetector.takeOver(loop) }  // what a thread did before it stopped or woke the loop
+    defer { RaceDetector.takeOver(loop) }  // from threads that have stopped or woken the loop
     if deadline_ns == .max {
       return try loop.run(in: mode, for: nil, returnAfterSourceHandled: return_after_source_handled).rawValue
     }

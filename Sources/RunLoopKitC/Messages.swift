@@ -147,7 +147,7 @@ package func rlk_message_sender(_ message: OpaquePointer!, _ ret_sender: UnsafeM
   guard let sender = held.message.sender else { return Status.gone }
   let known = rlk_sender(
     size: size, process_id: sender.processID, user_id: sender.userID, group_id: sender.groupID, reserved: 0)
-  // Only the members for which the host has room.
+  // Copies only the members for which the host has room.
   withUnsafeBytes(of: known) {
     UnsafeMutableRawBufferPointer(start: ret_sender, count: size).copyMemory(from: .init(rebasing: $0.prefix(size)))
   }

@@ -4,9 +4,9 @@ internal import CRunLoopCore
 /// of their locks and atomics, so the C functions' bodies report each hand-over between threads. If the modules are
 /// compiled with ThreadSanitizer, it needs no reports.
 enum RaceDetector {
-  /// Stands for all messages, since a message does not lead to an object of its sender.
+  /// Stands for all messages: sender and receiver of a message have no other object in common.
   static let messages: any AnyObject & Sendable = Mark()
-  /// Stands for all threads that are set up.
+  /// Stands for the set-up of all threads.
   static let threads: any AnyObject & Sendable = Mark()
 
   private final class Mark: Sendable {}

@@ -2,7 +2,7 @@ internal import RunLoopKit
 internal import RunLoopLibc
 internal import RunLoopPorts
 
-/// The results of functions: a value that is not negative, or a negated errno number. Each constant of `RunLoopError`
+/// The results of C functions: a value that is not negative, or a negated errno number. Each constant of `RunLoopError`
 /// in RunLoopKit and RunLoopPorts has its number here [RLK-C-26].
 package enum Status {
   static let invalid = -EINVAL
@@ -59,7 +59,7 @@ package enum Status {
 }
 
 extension Bool {
-  /// 1 for true and 0 for false, as C functions return it.
+  /// 1 for true and 0 for false, as the C functions return them.
   var inC: Int32 { self ? 1 : 0 }
 }
 
