@@ -13,17 +13,17 @@
   /// }  // the main thread serves SwiftNIO, RunLoop.main, DispatchQueue.main and the main actor
   /// ```
   ///
-  /// SwiftNIO makes at most one pass of the mode each time it has polled its descriptors, so that neither starves the
-  /// other. While there is no work, both sleep in one wait, and nothing wakes them. The event loop retains the host
-  /// until `detach()` or its own end: the program need not.
+  /// SwiftNIO makes at most one pass of the mode each time it has polled its descriptors, so that neither loop starves
+  /// the other. While there is no work, both loops sleep in one wait, and nothing wakes them. The event loop retains
+  /// the host until `detach()` or its own end: the program need not.
   ///
   /// After each pass the host prepares the loop for its sleep, and so calls the before-waiting observers. Calls that
   /// other code on the thread, such as a channel handler, makes later act as calls from another thread do: `perform`, a
   /// timer, a message and `wakeUp()` take effect at once, `signal()` alone and `enqueue` in the next pass.
   ///
   /// Nesting: a handler or task of the event loop may run the loop. A callout of the loop cannot run the event loop
-  /// that has called it: SwiftNIO refuses to wait for an event loop on its own thread. A callout of a run may begin
-  /// another event loop.
+  /// that has called it: SwiftNIO refuses to wait for an event loop on its own thread. If the program itself runs the
+  /// loop, a callout may begin an event loop.
   /// - Thread: The loop's own, which is the event loop's, for all members.
   /// - SeeAlso: `RunLoop.prepareToWait(in:)`.
   public final class NIOHost {
@@ -40,7 +40,7 @@
     private let hosting: LoopHosting
     private let onStop: (() -> Void)?
     private let stopNote: StopNote
-    /// The error of SwiftNIO or the kernel.
+    /// The error that SwiftNIO or the kernel has reported to the host.
     private var attachFailure: (any Error)?
     /// Nil if the host is detached, or the event loop has ended.
     private var watch: Watch?
@@ -60,8 +60,8 @@
     ///     `MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop`.
     ///   - onStop: Called on the loop's thread after another thread, a handler of the event loop or a callout of the
     ///     loop has called `stop()`; not after `detach()`. A stop by another thread has no effect before the first
-    ///     pass, and between a pass and the preparation that follows it: the loop does not run then. Released with the
-    ///     host.
+    ///     pass, and between a pass and the preparation that follows it, because the loop does not run then. The host
+    ///     keeps the closure until its own release.
     /// - Throws: As `RunLoop.hostDescriptor(in:)`; `.wrongThread` if the event loop is another thread's;
     ///   `EventLoopError.unsupportedOperation` if it is of another kind; `.hostedElsewhere` if the loop has a host;
     ///   `.system` if there is no descriptor left, or no room for a thread; what SwiftNIO throws if it accepts no
@@ -86,7 +86,7 @@
       try watch.arm(hosting.descriptor)
       let bell = try watch.bell.duplicate()
       self.watch = watch
-      // The first pass prepares the loop. It is not prepared here, because a callout of the loop may be running.
+      // The first pass prepares the loop. This initialiser does not, because a callout of the loop may be running.
       watch.bell.ring()
       ThreadHost.current = self
       attach(bell, by: bootstrap)
@@ -104,7 +104,7 @@
           + "of both modes to .common")
     }
 
-    /// Removes the loop from the event loop. It continues to exist, no longer waits, and can be attached again.
+    /// Removes the loop from the event loop. The loop no longer waits; it can be attached again.
     ///
     /// In a child of fork(2) this removes nothing from the event loop, which shares its descriptors with the parent. A
     /// child must call exec or `_exit`. It must not return to the event loop, which would read the parent's data.
@@ -169,7 +169,7 @@
       if isAttached { self.channel = channel } else { channel.close(promise: nil) }
     }
 
-    /// Serves the loop when SwiftNIO has read the bell, which resets it.
+    /// Serves the loop each time SwiftNIO has read the bell. Reading resets the bell.
     private final class Handler: ChannelInboundHandler {
       typealias InboundIn = ByteBuffer
 
@@ -192,7 +192,8 @@
     private func serve() {
       guard hosting.serve() else { return detach() }
       switch hosting.prepare() {
-      // By the bell: the event loop polls its descriptors only when no task is left, so tasks would starve them.
+      // The bell causes the next pass, not a task: the event loop polls its descriptors only when no task is left, so
+      // tasks that follow each other would starve the descriptors.
       case .hasWork: watch?.bell.ring()
       case .mayWait: arm()
       // An outer `serve` is on the stack, and prepares the loop afterwards.
@@ -202,7 +203,8 @@
       reportStop()
     }
 
-    /// Called after the preparation, because a stop that `onStop` makes before it would have no effect.
+    /// Called after the preparation, because a stop between the pass and the preparation has no effect, and `onStop`
+    /// may stop the loop.
     private func reportStop() {
       guard stopNote.take(), let watch, let onStop else { return }
       watch.bell.ring()  // the next pass serves work that `onStop` gives to the loop

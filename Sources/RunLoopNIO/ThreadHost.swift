@@ -2,8 +2,8 @@
   internal import RunLoopKit
   internal import RunLoopLibc
 
-  /// The attached host of the calling thread's loop. It is a thread-specific value, and so needs no lock: another
-  /// thread might hold a lock when the program forks.
+  /// The attached host of the calling thread's loop. It is a thread-specific value and needs no lock. A lock could be
+  /// held by another thread when the program forks, and would then stay locked in the child.
   enum ThreadHost {
     private final class Place {
       var host: NIOHost?
@@ -15,7 +15,7 @@
       return pthread_key_create(&key) { Unmanaged<Place>.fromOpaque($0!).release() } == 0 ? key : nil
     }()
 
-    /// Makes the place of the calling thread.
+    /// Makes the calling thread's place for a host.
     static func prepare() throws(RunLoopError) {
       guard let key else { throw .system(EAGAIN, call: "pthread_key_create") }
       guard pthread_getspecific(key) == nil else { return }

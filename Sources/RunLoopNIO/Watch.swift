@@ -36,7 +36,7 @@
     }
   }
 
-  /// An eventfd.
+  /// An eventfd. When SwiftNIO reads it, the host serves the loop.
   final class Bell: Sendable {
     private let descriptor: Int32
 

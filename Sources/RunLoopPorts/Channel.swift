@@ -9,7 +9,7 @@ internal import Synchronization
 /// It exists as long as one side has a right to a port of the other. An open connection must be read: otherwise this
 /// process would never notice the peer's end. The loops of the ports to which the peer has a right read it, and so do
 /// the loops of the port that it was made for (`origin`). When the origin has ended and the peer has no right left, the
-/// I/O thread reads it. Only a connection that this process has opened may stay unread: while nothing can arrive on it,
+/// I/O thread reads it. Only a connection that this process has opened may stay unread, while nothing can arrive on it
 /// and the program does not observe its end.
 ///
 /// `sending` is held while the rights of a frame get numbers and the frame is sent, but not while a thread waits for
@@ -19,7 +19,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// Owns the descriptor, which callers hold while they use it.
   let socket: OwnedDescriptor
   let terms: PortTerms
-  /// This process has opened the connection, or has the receiver's end of an introduction.
+  /// True if this process has opened the connection, or has the receiver's end of an introduction.
   let isInitiator: Bool
   let isIntroduced: Bool
   /// The process at the other end when the connection was created; nil if it is not known yet.
@@ -35,7 +35,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   private(set) var origin: Mailbox?
   private var hadOrigin = false
   private var madeLine: SendLine?
-  /// The I/O thread reads the connection, because tasks await answers on it.
+  /// True while the I/O thread is to read the connection because tasks await answers on it.
   private(set) var isReadForTasks = false
 
   let receiving = Lock()
@@ -44,12 +44,12 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// By how much the last packet has exceeded the budget of a turn. Each turn that the connection skips subtracts one
   /// budget.
   var debt = 0
-  /// The account that is charged for what the peer sends. Until the policy has judged a peer that was introduced, that
-  /// of the peer which has introduced it.
+  /// The account that is charged for what the peer sends. Until the policy has judged an introduced peer, this is the
+  /// account of the peer that has introduced it.
   var account: PeerAccount
   /// The charge for this connection, which the account counts as a connection or an introduction.
   var slot: PeerAccount.Charge?
-  /// The policy judges the sender of a packet, without the lock: no other packet is read meanwhile.
+  /// True while the policy judges the sender of a packet, without the lock. No thread reads another packet meanwhile.
   var isBusy = false
   /// References to release after unlocking.
   var releasedLater: Any?
@@ -57,8 +57,8 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   var refusalsToReport: [(reason: String, what: PortTerms.Refused)] = []
   /// Connections that came with a message. They enter their modes after unlocking.
   var newcomers: [Channel] = []
-  /// The sender that the policy has accepted last. The kernel names the sender of each packet, because another process
-  /// may have inherited the connection.
+  /// The sender that the policy has accepted last. Another process may have inherited the connection, so each packet's
+  /// sender, which the kernel names, is compared with this one.
   var welcomed: RunLoop.Message.Sender?
 
   let importing = Lock()
@@ -72,7 +72,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   private let over = Atomic<Bool>(false)
   private let broken = Atomic<Bool>(false)
 
-  /// - Parameter fileDescriptor: Owned by the connection from now on, even if this throws.
+  /// - Parameter fileDescriptor: The connection takes it over, even if this throws.
   init(
     _ fileDescriptor: Int32, terms: PortTerms, isInitiator: Bool, isIntroduced: Bool = false,
     peer: RunLoop.Message.Sender?, account: PeerAccount, slot: PeerAccount.Charge?
@@ -86,7 +86,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     welcomed = peer
     imports = Imports(keeps: !isInitiator)
     socket = OwnedDescriptor(fileDescriptor)
-    if isIntroduced {  // PacketBuffer may have failed to list it, and cannot report that
+    if isIntroduced {  // `PacketBuffer` may have failed to list the descriptor, and cannot report that
       try RunLoopError.checkCore(Unshared.section { Unshared.add(fileDescriptor) })
     }
     try super.init(socket, kind: .connection, order: 0, onlyLoop: nil)
@@ -113,8 +113,8 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
 
   override var servedPorts: [Mailbox] { sending.withLock { exports.mailboxes + (origin.map { [$0] } ?? []) } }
 
-  /// Has the loops of `origin` read the connection, even if the peer has no right to that port. Returns the error if a
-  /// mode has refused it. Call it with no lock held.
+  /// Makes the loops of `origin` read the connection, even if the peer has no right to that port. Returns the error if
+  /// a mode has refused the connection. Call it with no lock held.
   @discardableResult
   func settle(at origin: Mailbox?) -> (any Error)? {
     if let origin {
@@ -127,7 +127,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     return refusal
   }
 
-  /// Has the I/O thread read the connection while no loop does, so that the peer's end is noticed.
+  /// Makes the I/O thread read the connection while no loop does, so that this process notices the peer's end.
   func watch() {
     importing.withLock { isWatched = true }
     followPorts()
@@ -184,7 +184,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     closeIfUnused()
   }
 
-  /// The line of tasks' messages; created with the first.
+  /// The line of messages that tasks send; created when it is first used.
   var line: SendLine {
     sending.withLock {
       let line = madeLine ?? SendLine()
@@ -247,7 +247,8 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// Ends the connection if neither side has a right to a port of the other.
   func closeIfUnused() {
     guard !isOver, sending.withLock({ exports.isEmpty }) else { return }
-    // The peer, which has no right left, cannot send a kept right again. Kept rights would keep the connection open.
+    // The peer has no right left, so it cannot send a kept right again. Kept rights would only keep the connection
+    // open.
     let idle = importing.withLock { imports.keeps ? imports.keepNone() : [] }
     guard idle.isEmpty else { return }  // the deinit of the last of them calls this again
     guard importing.withLock({ imports.isEmpty }) else { return }
@@ -291,7 +292,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
   /// Shuts the socket down. This wakes senders that wait for room; otherwise they would wait until the peer closes it.
   private func endSocket() {
     guard socket.hold() else { return }
-    if !isForked { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }  // ENOTCONN if the peer was quicker
+    if !isForked { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }  // fails with ENOTCONN if the peer was quicker
     socket.release()
   }
 
@@ -302,7 +303,7 @@ final class Channel: RunLoop.PeerWatch, RoomWaiter, @unchecked Sendable {
     Unshared.close(descriptor)
   }
 
-  /// The peer has violated the protocol: sends it the reason, and ends the connection.
+  /// Called when the peer has violated the protocol. Sends the peer the reason, and ends the connection.
   func refuse(_ why: String, sentBy sender: RunLoop.Message.Sender? = nil) {
     terms.refused(RunLoop.Refusal(peer: sender ?? knownPeer, reason: why))
     sending.withLock { _ = transmit(.goodbye(why)) }  // without room, the peer notices only the end

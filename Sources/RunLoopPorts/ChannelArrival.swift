@@ -18,7 +18,7 @@ extension Channel {
     case introduction(RunLoop.Message.Descriptor, UInt64)
     /// The policy must judge the sender before the packet is opened.
     case toBeJudged(RunLoop.Message.Sender, PacketBuffer, size: Int)
-    /// The message was refused. If it was an answer, its request has this mailbox.
+    /// The message was refused. If it was an answer, this is the mailbox of the request.
     case refused(Mailbox?)
     case end(RunLoopError?)
     case violation(String)
@@ -43,7 +43,7 @@ extension Channel {
       }
     case .dead(let numbers): for number in numbers { peerHasLost(number) }
     case .drop(let rights, let isQuiet):
-      // This process has sent the mark itself: both ends of the connection are in this process.
+      // This process itself has sent the mark, so both ends of the connection are in this process.
       if !isInitiator, rights.first?.number == Channel.ownMark { return endConnection(nil) }
       peerHasDropped(rights, isQuiet)
     case .introduction(let end, let number): meet(end, as: number)
@@ -138,7 +138,7 @@ extension Channel {
 
   // MARK: Full ports
 
-  /// Called when the full port has room or has ended, on the thread that has made room, with no lock held.
+  /// Called when the full port has room or has ended, on the thread that has caused this, with no lock held.
   func wake(from mailbox: Mailbox) {
     receiving.lock()
     defer { endReceiving() }

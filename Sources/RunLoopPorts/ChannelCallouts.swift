@@ -1,4 +1,4 @@
-// This module calls user code only here. Items/Callouts.swift in RunLoopKit explains the names and the results.
+// This module calls user code only in this file. Items/Callouts.swift in RunLoopKit explains the names and the results.
 
 import RunLoopKit
 

@@ -102,8 +102,8 @@ extension Channel {
     debt = max(0, entries + descriptors * Channel.costOfDescriptor - Channel.budget)
   }
 
-  /// Releases the lock, and then the references that were dropped under it: they may be rights to answer, or a port's
-  /// last reference. Then handles new connections and reports refusals.
+  /// Releases the lock, and then the references that were dropped under it: the deinit of a port or a right may end the
+  /// connection, which takes the lock. Then handles new connections and reports refusals.
   @inline(__always)
   func endReceiving() {
     guard releasedLater != nil || !newcomers.isEmpty || !refusalsToReport.isEmpty else { return receiving.unlock() }
@@ -227,7 +227,7 @@ extension Channel {
   @inline(__always)
   private func direct(_ mailbox: Mailbox, in mode: ModePointer?) -> PortMembership? {
     guard let mode, mailbox.count == 0, let membership = mailbox.membership(in: mode) else { return nil }
-    // As for every callout, the port is recorded first and then checked to be a member still.
+    // As for every callout, the loop records the port first, and then checks whether it is still a member.
     membership.loop.beginCallout(membership.port)
     if membership.port.isValid, membership.port.isMember(of: mode) { return membership }
     membership.loop.beginCallout(self)
@@ -289,7 +289,7 @@ extension Channel {
   private func mapped(_ descriptor: Int32, _ count: Int) throws(Objection) -> MemoryFile {
     let (file, status) = MemoryFile.map(descriptor, count: count, try charge(count, .mappedByte))
     if let file {
-      Unshared.remove(descriptor)  // children inherit it, since they may send it on
+      Unshared.remove(descriptor)  // children of fork(2) may send the file on, so they keep the descriptor
       return file
     }
     if let call = RunLoopError.failedCall { throw .shortage(RunLoopError.system(-status, call: call).description) }

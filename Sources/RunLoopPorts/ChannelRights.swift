@@ -33,7 +33,7 @@ extension Channel {
     releaseIdle(importing.withLock { imports.sweep() })
   }
 
-  /// Releases rights that only the table referenced and that it has removed, and reports that to the peer.
+  /// Releases rights that `sweep` has removed, and reports that to the peer.
   private func releaseIdle(_ idle: [RemotePort]) {
     guard !idle.isEmpty else { return }
     for port in idle { port.forget() }
@@ -75,7 +75,8 @@ extension Channel {
     return target
   }
 
-  /// Returns the destination of a right that comes back to this side, its owner. A right to answer is removed.
+  /// Returns the destination of a right to a port or request of this side, which the peer sends back. A right to answer
+  /// is removed.
   private func ownRight(_ number: UInt64) -> any Destination {
     switch use(number) {
     case .port(_, let destination): return destination
@@ -85,7 +86,7 @@ extension Channel {
   }
 
   /// Creates a connection from an introduction, and returns the right to the port at its other end; beyond a limit it
-  /// returns a dead right. The connection owns the descriptor; if there is no connection, this closes the descriptor.
+  /// returns a dead right. The connection owns the descriptor; without a connection, this function closes it.
   private func introducedRight(_ descriptor: Int32, isOnce: Bool) throws(Objection) -> RunLoop.Port.SendRight {
     guard Channel.isFit(descriptor) else {
       Unshared.close(descriptor)

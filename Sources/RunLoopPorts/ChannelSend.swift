@@ -44,7 +44,8 @@ extension Channel {
   }
 
   /// Waits until the message itself has room, and then introduces the receiver to third parties, because each
-  /// introduction opens a connection in the third process. In rare cases another thread takes the room in between.
+  /// introduction opens a connection in the third process. If another thread takes the room in between, `dispatch`
+  /// waits again.
   private func introduceThirdParties(
     _ frame: inout OutgoingMessage, _ invalidation: Invalidation, _ timeout: SendTimeout
   ) throws(RunLoopError) {
@@ -155,7 +156,7 @@ extension Channel {
     }
   }
 
-  // MARK: Frames without a message. Under `sending`, but for `sendControl` and `updateInterest`.
+  // MARK: Frames without a message. Under `sending`, but for `sendControl`, `updateInterest` and `renewInterest`.
 
   func sendControl(_ frame: Frame) {
     let isLeft = sending.withLock {
@@ -201,8 +202,8 @@ extension Channel {
     for loop in loops { renewInterest(loop) }
   }
 
-  /// Registers the interest again. If the kernel refuses, the connection could not receive any more: it ends, which
-  /// both sides notice. Call it with no lock held.
+  /// Registers the interest again. If the kernel refuses, the connection could not receive any more, so this function
+  /// ends it: both sides notice that. Call it with no lock held.
   func renewInterest(_ loop: RunLoop) {
     do throws(RunLoopError) { try renewInterest(in: loop) } catch { endConnection(error) }
   }
