@@ -4,8 +4,8 @@ import RunLoopKit
 /// never used again.
 struct Exports {
   enum Target {
-    /// A port's mailbox, and the destination that its rights in this process name. The destination is retained, because
-    /// its release would end a sequence.
+    /// A port's mailbox, and the destination that its rights in this process name. This retains the destination,
+    /// because the release of a `SequenceRight` ends its sequence.
     case port(Mailbox, any Destination)
     /// A request that awaits one answer.
     case answer(ReplyRight)
@@ -67,7 +67,7 @@ struct Exports {
     entries.contains { if case .answer(let right) = $0.target { right.pending.isAwaitedByTask } else { false } }
   }
 
-  /// The requests of tasks, for which no loop waits.
+  /// The awaited answers of tasks' requests. No loop waits for these.
   var answersOfTasks: [ReplyRight] {
     entries.compactMap { if case .answer(let right) = $0.target, right.pending.isAwaitedByTask { right } else { nil } }
   }
@@ -102,7 +102,8 @@ struct Exports {
 
   func serves(_ mailbox: Mailbox) -> Bool { entries.contains { $0.target.mailbox === mailbox } }
 
-  /// The mailboxes of ports in modes. A task's bell is in none, so it is left out.
+  /// The mailboxes of the ports and requests whose loops read the connection. The bell of a task's request has no loop,
+  /// so it is left out.
   var mailboxes: [Mailbox] {
     entries.compactMap {
       if case .answer(let right) = $0.target, right.pending.isAwaitedByTask { return nil }

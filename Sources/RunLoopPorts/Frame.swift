@@ -5,8 +5,8 @@ import RunLoopKit
 enum Frame {
   /// Ports of this side have ended.
   case dead([UInt64])
-  /// This side has released rights to the other side's ports. If `isQuiet`, it has opened the connection and has no
-  /// right left, so the other side calls `Imports.keepNone`.
+  /// This side has released rights to the other side's ports. If `isQuiet`, this side has opened the connection and has
+  /// no right left, so the other side calls `Imports.keepNone`.
   case drop([(number: UInt64, count: UInt32)], isQuiet: Bool)
   case goodbye(String)
 
@@ -47,7 +47,7 @@ enum Frame {
     return true
   }
 
-  /// The frame, divided into frames of at most the largest number of entries.
+  /// The frame, divided into frames that each have no more entries than a packet may have.
   var pieces: [Frame] {
     let most = Int(RLC_FRAME_COMPONENTS)
     switch self {

@@ -1,7 +1,7 @@
 import RunLoopKit
 
-/// The process's thread for connections. Its loop reads connections that no loop of the program reads, so that their
-/// end is noticed, and connections on which tasks await answers. It also waits for room for the messages of tasks.
+/// The process's thread for connections. Its loop reads connections that no loop of the program reads, to notice their
+/// ends, and connections on which tasks await answers. It also waits for room for the messages of tasks.
 enum IOThread {
   private static let thread = ProcessWide<ServiceThread>()
 

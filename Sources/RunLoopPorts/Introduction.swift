@@ -20,7 +20,8 @@ enum Introduction {
     }
     try RunLoopError.checkCore(status)
     if refusal < 0 { Unshared.close(ends.1) }
-    // At the end of this function the owner has its copy. If the owner is gone, the receiver finds its end closed.
+    // At the end of this function the owner has its copy. If the owner is gone, the receiver finds the other end
+    // closed.
     defer { Unshared.close(ends.0) }
     try RunLoopError.checkCore(refusal)
     do throws(RunLoopError) {
@@ -53,8 +54,8 @@ extension Channel {
     while true {
       let status = sending.withLock {
         guard sendUnsentFrames() else { return -EAGAIN }
-        // Once the peer has the introduction, it may end this connection. This must not end a right to answer that has
-        // moved, so one section under `importing` both sends the introduction and removes the right.
+        // Once the peer has the introduction, it may end this connection, which must not end a right to answer that has
+        // moved. So `importing` is held from sending the introduction to removing the right.
         return movesAnswer ? importing.withLock { transmit(&header, end, moving: number) } : transmit(&header, end)
       }
       if status == 0 { return }
@@ -134,19 +135,20 @@ extension Channel {
       end, terms: terms, isInitiator: true, isIntroduced: true, peer: peer, account: account, slot: slot)
   }
 
-  /// Has the loops of the origin of `other` read this connection, or, without an origin, the I/O thread. Call it with
+  /// Makes the loops of the origin of `other` read this connection, or, without an origin, the I/O thread. Call it with
   /// no lock held.
   func serve(as other: Channel) {
     if let origin = other.sending.withLock({ other.origin }) { settle(at: origin) } else { watch() }
   }
 
   /// A number that no port has. This process sends it as a dropped right on each connection that it gets by an
-  /// introduction to one of its ports. If it arrives on such a connection, a malicious peer has sent both ends to this
-  /// process, which would never notice the connection's end. Any other peer has no right with that number and ignores
-  /// the frame.
+  /// introduction to one of its ports. If the number arrives on such a connection, a malicious peer has sent both ends
+  /// to this process. Without the mark, this process would never notice that connection's end. Any other peer has no
+  /// right with that number and ignores the frame.
   static let ownMark = UInt64.random(in: 1 << 63..<Exports.nobody)
 
-  /// True for a socket of the right kind. The call makes the socket deliver the sender's credentials with each packet.
+  /// True for a socket of the kind that connections use. The call also makes the socket deliver the sender's
+  /// credentials with each packet.
   static func isFit(_ descriptor: Int32) -> Bool {
     rlc_message_socket_is_one(descriptor) && rlc_message_socket_pass_credentials(descriptor) >= 0
   }

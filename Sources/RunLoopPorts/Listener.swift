@@ -21,7 +21,7 @@ final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
 
   override var servedPorts: [Mailbox] { mailbox.isValid ? [mailbox] : [] }
 
-  /// Releases the name. It is free when this returns, unless another thread accepts a connection at this moment.
+  /// Releases the name. The name is free when this returns, unless another thread accepts a connection at this moment.
   override func hasLost(_ mailbox: Mailbox) { invalidate() }
 
   var summary: String { "<listener for port \(claim.name), \(isValid ? "valid" : "invalid")>" }
@@ -53,7 +53,7 @@ final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
     guard isPaused.exchange(pauses, ordering: .relaxed) != pauses else { return }
     let readable = PortRegistration.readable
     _ = exchangeInterest(pauses ? readable | UInt32(PortRegistration.edge) : readable)
-    for loop in loops { try? renewInterest(in: loop) }  // a refused interest is registered later
+    for loop in loops { try? renewInterest(in: loop) }  // if the kernel refuses, the next call registers the interest
   }
 
   private static let pauseTime = Duration.milliseconds(100)

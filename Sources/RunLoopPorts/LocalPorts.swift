@@ -3,14 +3,15 @@ import RunLoopKit
 extension RunLoop.Local {
   /// Creates a port that other processes find by its name, and adds it to `mode`.
   /// - Parameters:
-  ///   - name: As for `Port(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:_:)`, like all below but `mode`.
+  ///   - name: As for `Port(registeredAs:queueLimit:accepting:maximumPayload:onRefusal:_:)`, which also explains the
+  ///     other parameters but `mode`.
   ///   - queueLimit: How many messages may wait.
   ///   - policy: Who may connect.
   ///   - maximumPayload: The most bytes of one message.
-  ///   - onRefusal: Called for each connection and message that is refused; not bound to this thread.
+  ///   - onRefusal: Called for each connection and message that is refused, on the thread that refuses it.
   ///   - mode: `.common` stands for all common modes.
   ///   - receive: Called on this thread for each message.
-  /// - Throws: As that initialiser, and `add(_:to:)`; the name is free again then.
+  /// - Throws: What that initialiser and `add(_:to:)` throw. If `add(_:to:)` fails, the name is free again.
   @discardableResult
   public func port(
     registeredAs name: String, queueLimit: Int = RunLoop.Port.defaultQueueLimit,

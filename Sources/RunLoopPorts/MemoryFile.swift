@@ -28,8 +28,8 @@ final class MemoryFile: @unchecked Sendable {
     if fileDescriptor >= 0, forkGeneration == Kernel.forkGeneration { close(fileDescriptor) }
   }
 
-  /// How many files of other processes keep their descriptors here, and the most that may. The bytes of a file without
-  /// a descriptor are copied when they are sent on.
+  /// How many files of other processes keep their descriptors in this process. At most `mostKept` do. The bytes of a
+  /// file without a descriptor are copied when they are sent on.
   private static let kept = Atomic<Int>(0)
   private static let mostKept = 64
 
@@ -90,9 +90,9 @@ extension RunLoop.Message.Bytes {
   /// hundred kilobytes or more: a descriptor stays open as long as the bytes live.
   ///
   /// - Parameters:
-  ///   - capacity: In bytes.
-  ///   - body: Initialises the memory, which is zero, and returns how many bytes to keep, from its start. No process
-  ///     can change them after it has returned (memfd_create(2), F_SEAL_WRITE).
+  ///   - capacity: The size of the memory, in bytes.
+  ///   - body: Initialises the memory, which is zero, and returns how many bytes to keep, from its start. After `body`
+  ///     has returned, no process can change them (memfd_create(2), F_SEAL_WRITE).
   /// - Throws: A `RunLoopError.system`: `EMFILE`, `ENFILE`, `ENOMEM`, `ENOSPC`, `EFBIG` (RLIMIT_FSIZE).
   public init(
     sharing capacity: Int, initializingWith body: (UnsafeMutableRawBufferPointer) -> Int

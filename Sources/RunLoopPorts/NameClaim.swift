@@ -2,8 +2,8 @@ internal import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-/// Owns a port's name: its lock file and its socket. A process can claim a name once, because locks of fcntl(2) belong
-/// to the process.
+/// Owns a port's name: its lock file and its socket. The lock, one of fcntl(2), does not keep the same process from a
+/// second claim: `ClaimedNames` does.
 final class NameClaim: Sendable {
   let name: String
   /// The listener's descriptor. Closing it frees the name.
@@ -126,7 +126,7 @@ private final class SpareDescriptor: @unchecked Sendable {
   /// Closes the spare descriptor while `body` runs, under the lock. False if there is none.
   func lend(_ body: () -> Bool) -> Bool {
     lock.withLock {
-      if descriptor < 0 { descriptor = SpareDescriptor.open() }  // the process may have one by now
+      if descriptor < 0 { descriptor = SpareDescriptor.open() }  // the process may have one to spare by now
       guard descriptor >= 0 else { return false }
       RunLoopLibc.close(descriptor)
       defer { descriptor = SpareDescriptor.open() }
