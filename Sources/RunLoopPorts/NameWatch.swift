@@ -54,8 +54,8 @@ private final class NameLoss: Sendable {
     self.body = body
   }
 
-  /// Watches the claim's descriptor, and the table of mounts if this process may open it. Returns the error if that
-  /// fails, or a mode refuses a watch.
+  /// Watches the descriptor from `claim.watch()`, and the table of mounts if this process may open it. Returns the
+  /// error if that fails, or a mode refuses a watch.
   func watch(_ descriptor: Int32) -> (any Error)? {
     do throws(RunLoopError) {
       if let refusal = join(try NameWatch(descriptor, PortRegistration.readable, self, of: mailbox)) { return refusal }

@@ -3,7 +3,7 @@ import RunLoopKit
 internal import RunLoopLibc
 
 extension RunLoop.Port {
-  /// The default of the largest payload that a port accepts from another process: 1 GiB.
+  /// The largest payload that a port accepts from another process by default: 1 GiB.
   public static let defaultMaximumPayload = 1 << 30
 
   /// Creates a port that other processes find by its name.
@@ -17,14 +17,14 @@ extension RunLoop.Port {
   /// and the peer waits when the kernel's buffer is full [RLK-WIRE-7].
   /// - Parameters:
   ///   - name: 1 to 64 of A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock".
-  ///   - queueLimit: How many messages may wait, at least 1; a sender of more waits.
+  ///   - queueLimit: How many messages may wait, at least 1; beyond that, senders wait.
   ///   - policy: Who may connect.
   ///   - maximumPayload: The most bytes of one message; the port refuses a peer that sends more.
   ///   - onRefusal: Called for each connection that the port refuses, or ends because the peer violated the protocol.
   ///     Also called for each message and introduction over a limit of the policy. Called on the thread that refuses,
   ///     with no lock held.
-  ///   - receive: Called for each message, on the thread of the loop that runs, with no lock held; kept while the port
-  ///     is valid.
+  ///   - receive: Called for each message, on the thread of the loop that runs, with no lock held. The port keeps the
+  ///     closure while the port is valid.
   /// - Throws: A `RunLoopError`: `.badName`; `.nameTaken`; `.system`: `EPERM` for a folder that belongs to another user
   ///   or is open to others (the description says which, and what to do) [RLK-WIRE-15, RLK-WIRE-27], `EMFILE`,
   ///   `ENFILE`, `ENOSPC`...

@@ -11,15 +11,16 @@ struct OutgoingMessage: ~Copyable {
   private var rights: [Right] = []
   /// The memory file of the message's bytes, if all of them are in one.
   private var lent: MemoryFile?
-  // Small properties come last. That keeps the size at 128 bytes, which are moved in registers; more would be moved by
-  // memcpy(3).
+  // Small properties come last. That keeps the size at 128 bytes, which the compiler moves in registers; it moves more
+  // by memcpy(3).
   /// A memory file that was made for this message, closed by `close`; -1 if there is none.
   private var file: Int32 = -1
   private(set) var hasNewExports = false
-  /// New exports change the modes that read the connection.
+  /// True if the new exports change the modes that read the connection.
   private(set) var changesPlaces = false
   private var isSent = false
-  /// The connection of each asker had room for an introduction. An asker is a process whose request a right answers.
+  /// True once the connection of each asker had room for an introduction. An asker is a process whose request a right
+  /// of this message answers.
   private var haveAskersRoom = false
 
   /// A right in the message. `rights` has the order of the frame's table.
@@ -154,7 +155,7 @@ struct OutgoingMessage: ~Copyable {
 
   var hasThirdParty: Bool { nextThirdParty != nil }
 
-  /// The connection in which the next introduction needs room; nil if there is no further one.
+  /// The connection in which the next introduction needs room; nil if there is no further introduction.
   var thirdParty: Channel? {
     guard let index = nextThirdParty, case .socket(_, let answer) = rights[index].way else { return nil }
     guard let answer else { return (rights[index].destination as? RemotePort)?.channel }
@@ -169,8 +170,8 @@ struct OutgoingMessage: ~Copyable {
     rights.firstIndex { if case .socket(-1, let answer) = $0.way { (answer != nil) == isAsker } else { false } }
   }
 
-  /// The connection of an asker that has no room; nil if each has room, or only one asker is left. Introducing the
-  /// others first would move their rights in vain if this asker's introduction then failed.
+  /// A connection of an asker that has no room; nil if each has room, or only one asker is left. Introducing the other
+  /// askers first would move their rights in vain if the introduction of this one then failed.
   private var fullAsker: Channel? {
     let askers: [Channel] = rights.compactMap {
       if case .socket(-1, let answer?) = $0.way { answer.channel } else { nil }
@@ -210,7 +211,7 @@ struct OutgoingMessage: ~Copyable {
   var deadExports: [Mailbox] {
     rights.compactMap { right in
       guard case .exported = right.way else { return nil }
-      // The request of a right to answer may already have given up.
+      // A right to answer has no mailbox of its own. Its request, which has one, may already have given up.
       let mailbox = right.destination.mailbox ?? (right.destination as? ReplyRight)?.pending.bell
       return mailbox?.isOpen == false ? mailbox : nil
     }
@@ -227,7 +228,7 @@ struct OutgoingMessage: ~Copyable {
       case .back(_, let answer): answer?.giveBack()
       case .socket(-1, let answer): answer?.giveBack()
       case .socket(let end, let answer?):
-        rights[index].way = .notYet  // `comesBack` owns the end
+        rights[index].way = .notYet  // `comesBack` owns the end, so `close` must not close it
         answer.comesBack(on: end)
       case .socket: break
       }
@@ -289,7 +290,7 @@ struct OutgoingMessage: ~Copyable {
     return rlc_message_socket_send(socket, parts.baseAddress, parts.count, descriptors, descriptors.count)
   }
 
-  /// IOV_MAX.
+  /// IOV_MAX of sendmsg(2).
   private static let mostParts = 1024
 
   private func transmitJoined(_ parts: UnsafeBufferPointer<iovec>) -> Int32 {

@@ -33,12 +33,13 @@ final class PacketBuffer {
     return copy
   }
 
-  /// A descriptor of the packet. The caller that received the packet owns all of them.
+  /// A descriptor of the packet. The caller that received the packet owns all its descriptors.
   func descriptor(at index: Int) -> Int32 {
     withUnsafeBytes(of: &received.pointee.descriptors) { $0.load(fromByteOffset: 4 * index, as: Int32.self) }
   }
 
-  /// Receives a packet. Returns its size, or a C status. Children of fork(2) close the packet's descriptors.
+  /// Receives a packet. Returns its size, or a negated errno number. Children of fork(2) close the packet's
+  /// descriptors.
   func receive(_ socket: Int32) -> Int64 {
     Unshared.section {
       let size = rlc_message_socket_receive(socket, bytes, PacketBuffer.capacity, received)
@@ -47,7 +48,7 @@ final class PacketBuffer {
     }
   }
 
-  /// Has children of fork(2) close the descriptors. If one cannot be listed here, the connection that is made of it
+  /// Makes children of fork(2) close the descriptors. If one cannot be listed here, the connection that is made of it
   /// tries again, and can throw.
   @inline(never)
   private func listDescriptors() { for index in 0..<received.pointee.count { _ = Unshared.add(descriptor(at: index)) } }

@@ -1,14 +1,14 @@
 import RunLoopKit
 
 extension RunLoop {
-  /// How much peers may make this process hold. Beyond a limit the port refuses, reports the reason (`onRefusal`) and
-  /// counts the refusal (`Port.peerStatistics`); the connection continues. Refused things count against no limit
-  /// [RLK-PEER-38].
+  /// How much peers may make this process hold. The port refuses what would exceed a limit, reports the reason
+  /// (`onRefusal`) and counts the refusal (`Port.peerStatistics`); an open connection continues. Refused things count
+  /// against no limit [RLK-PEER-38].
   ///
   /// The processes of this process's own user are a peer each. All processes of another user are one peer. Numbers
   /// below 0 count as 0.
   public struct PeerLimits: Sendable, Hashable {
-    /// Open connections. The port closes one more, after it has sent the reason [RLK-PEER-20].
+    /// Open connections. If there is one more, the port sends the reason on it, and closes it [RLK-PEER-20].
     public var connections: Int
     /// Connections that the peer has introduced, and whose other end has not sent anything yet. The peer introduces one
     /// when it passes a right to this process's port on to a third process, or sends this process a right to a third
@@ -16,13 +16,13 @@ extension RunLoop {
     /// [RLK-PEER-21].
     public var introductions: Int
     /// Rights to the peer's ports, and to answer it, that this process holds. The first 64 of each connection do not
-    /// count. The others are rounded up to a multiple of 64. The port refuses a message with one more. If this message
-    /// is a request or an answer, that request throws `.noReply` [RLK-PEER-22].
+    /// count. The number of the others is rounded up to a multiple of 64. The port refuses a message with one more. If
+    /// this message is a request or an answer, the request throws `.noReply` [RLK-PEER-22].
     public var rights: Int
-    /// Descriptors in messages that wait in queues. A message with one more is refused [RLK-PEER-23].
+    /// Descriptors in messages that wait in queues. The port refuses a message with one more [RLK-PEER-23].
     public var undeliveredDescriptors: Int
-    /// Bytes of peers' memory files that are mapped here; they count until the last reference is released. A message
-    /// with one more is refused [RLK-PEER-24]. A file may have holes; reading it allocates the memory.
+    /// Bytes of peers' memory files that this process has mapped; they count until the last reference is released. The
+    /// port refuses a message with one more [RLK-PEER-24]. A file may have holes; reading it allocates the memory.
     public var mappedBytes: Int
 
     /// Creates limits. A negative number counts as 0, which allows none.

@@ -5,11 +5,11 @@ extension RunLoop {
   /// Which processes may connect and send. The kernel identifies them.
   ///
   /// When a process connects, the port asks the policy before it reads the first byte. At this time the kernel names
-  /// the process's effective user [RLK-PEER-7, RLK-PEER-8]. With each packet it names the sender and its real user.
-  /// If that sender is not the one that the policy accepted last on this connection, the port asks the policy again
-  /// before it opens the packet. If the policy refuses, the port ends the connection [RLK-PEER-27, RLK-PEER-28]. The
-  /// sender changes when a child inherits the connection over fork(2), or the process changes its user. So either the
-  /// policy allows both users of a set-user-ID program, or the program makes them one by setreuid(2).
+  /// the process's effective user [RLK-PEER-7, RLK-PEER-8]. With each packet the kernel names the sender and its real
+  /// user. If that sender is not the one that the policy accepted last on this connection, the port asks the policy
+  /// again before it opens the packet. If the policy refuses, the port ends the connection [RLK-PEER-27, RLK-PEER-28].
+  /// The sender changes when a child inherits the connection over fork(2), or the process changes its user. A
+  /// set-user-ID program has two users: either the policy allows both, or the program makes them one by setreuid(2).
   public struct PeerPolicy: Sendable {
     private let judge: (@Sendable (Message.Sender) -> Bool)?
 

@@ -13,7 +13,7 @@ extension RunLoop {
     public internal(set) var undeliveredDescriptors = 0
     /// Bytes of peers' memory files that are mapped now.
     public internal(set) var mappedBytes = 0
-    /// Connections that were not accepted, or ended because the peer violated the protocol.
+    /// Connections that the port has not accepted, or has ended because the peer violated the protocol.
     public internal(set) var refusedConnections = 0
     /// Messages that were refused because of a limit or a lack of descriptors; their connections continued.
     public internal(set) var refusedMessages = 0

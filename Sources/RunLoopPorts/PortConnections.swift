@@ -1,13 +1,13 @@
 import RunLoopKit
 
-/// The peer watches of one port; created for the first of them. The lock is a leaf.
+/// The peer watches of one port. The first watch creates the object. The lock is a leaf.
 final class PortConnections: PortTransport, @unchecked Sendable {
   private let lock = Lock()
   /// Guarded by `lock`.
   private var watches = IdentityTable<RunLoop.PeerWatch>()
 
-  /// The hooks retain this object. They do not refer to the mailbox weakly, because an object with a weak reference is
-  /// slower to retain.
+  /// The hooks retain this object. They have no weak reference to the mailbox, because an object with weak references
+  /// is slower to retain.
   func makeHooks() -> RunLoop.Source.Hooks {
     var hooks = RunLoop.Source.Hooks()
     let hasMoved: @Sendable (RunLoop, RunLoop.Mode) -> Void = { _, _ in self.hasMoved() }
@@ -16,7 +16,7 @@ final class PortConnections: PortTransport, @unchecked Sendable {
     return hooks
   }
 
-  /// False if it is there already.
+  /// Adds a watch. False if it is there already.
   func insert(_ watch: RunLoop.PeerWatch) -> Bool { lock.withLock { watches.insert(watch) } }
 
   func remove(_ watch: RunLoop.PeerWatch) {

@@ -5,7 +5,7 @@ internal import Synchronization
 final class PortTerms: CustomStringConvertible, @unchecked Sendable {
   let policy: RunLoop.PeerPolicy
   let maximumPayload: UInt64
-  /// Set before the port is shared; nil if this process owns no name, as for a connection to another process's port.
+  /// Set before the port is shared; nil in the terms of `Port.connect`, which owns no name.
   nonisolated(unsafe) var claim: NameClaim?
   private let onRefusal: (@Sendable (RunLoop.Refusal) -> Void)?
   let accounts: PeerAccounts

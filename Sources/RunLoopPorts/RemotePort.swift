@@ -23,7 +23,7 @@ final class RemotePort: Destination, @unchecked Sendable {
   }
 
   func send(_ message: RunLoop.Message, whenOver: @escaping SendEnd) throws(RunLoopError) -> SendWithdrawal? {
-    guard !channel.isForked else { throw .forked }  // the line belongs to the parent
+    guard !channel.isForked else { throw .forked }  // the connection's line belongs to the parent
     guard !invalidation.isOver else { throw channel.failure }
     return channel.line.send(WaitingMessage(message, to: number, invalidation, on: channel, whenOver))
   }

@@ -32,8 +32,8 @@ final class RemoteReply: Destination, @unchecked Sendable {
     invalidation.invalidate()
   }
 
-  /// Called when the process that awaits the answer was sent its end of a new connection: from then on the end of the
-  /// old connection does not end the right.
+  /// Called when this process has sent the process that awaits the answer its end of a new connection. After that the
+  /// right survives the old connection.
   func hasMoved() { channel.answerHasMoved(number) }
 
   /// Called if the message with the right was not sent: this process keeps the receiver's end of the introduction as

@@ -29,11 +29,11 @@ final class SendLine: @unchecked Sendable {
   private var aside: [Aside] = []
   /// True while a thread sends the messages in line. No other thread touches the first message meanwhile.
   private var isDriven = false
-  /// Room was reported while a thread drove the line.
+  /// True if room may have come since the driving thread fetched the first message.
   private var mayHaveRoom = false
   private var watch: RoomSource?
 
-  /// How much the I/O thread sends in one call, before its loop serves others.
+  /// How many messages and bytes the I/O thread sends in one call, before its loop serves others.
   private static let mostAtOnce = 64
   private static let mostBytesAtOnce = 1 << 20
 
@@ -171,7 +171,7 @@ final class SendLine: @unchecked Sendable {
     return true
   }
 
-  /// Has the I/O thread drive the line whenever there may be room in the connection, and at once if there is room
+  /// Makes the I/O thread drive the line whenever there may be room in the connection, and at once if there is room
   /// already.
   private func waitForRoom(in channel: Channel) throws {
     guard watch == nil else { return }  // only the thread that drives the line changes it

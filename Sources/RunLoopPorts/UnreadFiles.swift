@@ -9,7 +9,7 @@ struct UnreadFiles {
   /// The bytes of files that are being made.
   private var reserved = 0
 
-  /// An unread packet takes at least so many bytes of the socket's memory.
+  /// An unread packet takes at least this many bytes of the socket's memory.
   private static let leastOfPacket = 512
 
   /// Reserves a file's bytes. False if that would exceed the limit. A single file may have any size if nothing else is
@@ -31,7 +31,7 @@ struct UnreadFiles {
     sum += size
   }
 
-  /// Forgets files that the peer has taken. It takes packets in order, so only the last ones can be unread.
+  /// Forgets files that the peer has taken. The peer takes packets in order, so only the last ones can be unread.
   private mutating func forgetTaken(unread: Int32) {
     let most = Int(max(unread, 0)) / UnreadFiles.leastOfPacket
     guard sizes.count > most else { return }

@@ -7,7 +7,7 @@ final class WaitingMessage: @unchecked Sendable {
   private let number: UInt64
   /// The invalidation of the receiver: a port or a right to answer.
   private let invalidation: Invalidation
-  /// In bytes.
+  /// The size of the message's payload, in bytes.
   let size: Int
   let whenOver: SendEnd
   /// Guarded by the line's lock.
@@ -65,8 +65,8 @@ final class WaitingMessage: @unchecked Sendable {
     return nil
   }
 
-  /// Gives the descriptors and rights back to the program, and reports the error. Only after the report does it release
-  /// a right to answer in the message.
+  /// Gives the descriptors and rights back to the program, reports the error, and then releases the message. In the
+  /// other order, releasing a right to answer in the message would make its request throw `.noReply`, not the error.
   func fail(_ error: any Error) {
     takeBack()
     whenOver(.failure(error))
