@@ -1,14 +1,14 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-/// Flags for the project's checks. They need the variable, because a package with unsafe flags cannot be a dependency
-/// by version.
+/// The compiler treats warnings as errors if `RLK_STRICT` is set. The flags are off by default, because SwiftPM refuses
+/// a package with unsafe flags as a dependency by version.
 let isStrict = Context.environment["RLK_STRICT"] != nil
 let strictSwift: [SwiftSetting] = isStrict ? [.unsafeFlags(["-warnings-as-errors"])] : []
 let strictC: [CSetting] = isStrict ? [.unsafeFlags(["-Wall", "-Wextra", "-Wpedantic", "-Werror"])] : []
 
-/// The traits for a loop with other packages and libraries. Each enables a product, and is off by default. A dependent
-/// without the trait resolves and builds nothing that the product needs (docs/decisions/0045).
+/// Each trait enables the product that joins a loop to another package or library, and is off by default. For a
+/// dependent without the trait, SwiftPM resolves and builds nothing that the product needs (docs/decisions/0045).
 let traits: Set<Trait> = [
   .trait(name: "Foundation", description: "RunLoopFoundation: a loop in Foundation's"),
   .trait(name: "GLib", description: "RunLoopGLib: a loop in GLib's"),
@@ -16,7 +16,8 @@ let traits: Set<Trait> = [
   .trait(name: "Metrics", description: "RunLoopMetrics: what a loop does, for swift-metrics"),
   .trait(name: "NIO", description: "RunLoopNIO: a loop in SwiftNIO's"),
   .trait(name: "Service", description: "RunLoopService: a loop as a service of swift-service-lifecycle"),
-  // The project's own builds name their traits in the variable, so that they can share one build.
+  // The project's scripts name their traits in RLK_TRAITS. Packages that depend on this one by path take its default
+  // traits, and so share its build.
   .default(enabledTraits: Set((Context.environment["RLK_TRAITS"] ?? "").split(separator: " ").map(String.init))),
 ]
 let adapterDependencies: [Package.Dependency] = [
@@ -46,8 +47,8 @@ func product(_ name: String, of package: String, for trait: String) -> Target.De
   let mainExecutors: [SwiftSetting] = []
 #endif
 
-/// Packages and targets that only the benchmarks need. A dependent of RunLoopKit resolves and builds none of them
-/// (docs/decisions/0005).
+/// False leaves out the packages and targets that only the benchmarks need. For a dependent of RunLoopKit, SwiftPM
+/// resolves and builds none of them in any case (docs/decisions/0005).
 let hasBenchmarks = Context.environment["RLK_NO_BENCHMARKS"] == nil
 let benchmarkDependencies: [Package.Dependency] =
   hasBenchmarks
@@ -112,19 +113,19 @@ let package = Package(
       cSettings: [
         .headerSearchPath("internal"), .headerSearchPath("../CRunLoopCore/internal"), .define("_GNU_SOURCE"),
       ] + strictC),
-    // Exports the C library: Glibc, Musl or Android. In no product.
+    // Exports the C library: Glibc, Musl or Android. It is no product of its own.
     .target(name: "RunLoopLibc", swiftSettings: strictSwift),
     .target(name: "RunLoopKit", dependencies: ["CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
     .target(
       name: "RunLoopEvents", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
     .target(
       name: "RunLoopPorts", dependencies: ["RunLoopKit", "CRunLoopCore", "RunLoopLibc"], swiftSettings: strictSwift),
-    // The functions of include/runloopkit. The core's module map has the module of these headers.
+    // The functions of include/runloopkit. The core's module map (include/module.modulemap) declares their module.
     .target(
       name: "RunLoopKitC",
       dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CRunLoopCore", "RunLoopLibc"],
       swiftSettings: strictSwift),
-    // The hook of the Swift runtime that virtual time uses. In no product.
+    // The hook of the Swift runtime that virtual time uses. It is no product of its own.
     .target(name: "CRunLoopTesting", cSettings: strictC),
     .target(
       name: "RunLoopMainExecutor", dependencies: ["RunLoopKit", "RunLoopLibc"],

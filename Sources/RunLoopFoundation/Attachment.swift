@@ -6,13 +6,13 @@
   internal import RunLoopKit
   internal import RunLoopLibc
 
-  /// The items of a host in CFRunLoop: an observer of its passes, a source for the loop's descriptor, and a source for
-  /// the bell, an eventfd. CFRunLoop retains these items, each item retains its `Part`, the parts retain this object,
-  /// and it retains the host.
+  /// What a host adds to CFRunLoop: an observer of CFRunLoop's passes, a source for the loop's descriptor, and a source
+  /// for the bell, an eventfd. CFRunLoop retains these three items, each item retains its `Part`, the parts retain the
+  /// `Attachment`, and the `Attachment` retains the host.
   ///
-  /// On Linux a version-1 source has a descriptor. CFRunLoop watches it edge-triggered, takes one event in each pass,
-  /// the oldest, and reads eight bytes from that descriptor. For an epoll instance this read fails with EINVAL;
-  /// CFRunLoop ignores the error, and calls the source nevertheless.
+  /// On Linux a version-1 source has a descriptor. CFRunLoop watches the descriptor edge-triggered, takes the oldest
+  /// event in each pass, and reads eight bytes from its descriptor. The loop's descriptor is an epoll instance, so this
+  /// read fails with EINVAL. CFRunLoop ignores the error, and calls the source nevertheless.
   final class Attachment {
     let host: FoundationHost
     private let mode: CFString
@@ -54,7 +54,7 @@
       CFRunLoopAddSource(CFRunLoopGetCurrent(), source, mode)
     }
 
-    /// False once a thread's end has removed the sources. The observer may be left, if other code retains the
+    /// False once the end of the thread has removed the sources. The observer remains if other code retains the
     /// CFRunLoop.
     var isWhole: Bool { sources.count == 2 }
 
@@ -66,8 +66,8 @@
 
     func ring() { eventfd_write(bell, 1) }
 
-    /// Makes CFRunLoop watch a descriptor again: its number belongs to a new file, which CFRunLoop's epoll instance
-    /// does not watch.
+    /// Makes CFRunLoop watch a descriptor again. Call it when the number belongs to a new file: CFRunLoop's epoll
+    /// instance does not watch that file.
     func watchAgain(_ descriptor: Int32) {
       guard let source = sources[descriptor]?.takeUnretainedValue() else { return }
       CFRunLoopRemoveSource(CFRunLoopGetCurrent(), source, mode)
@@ -102,7 +102,7 @@
 
     deinit { attachment.forget(descriptor) }
 
-    /// Its order is behind all other observers, so that the host finds the work that those have given to the loop.
+    /// CFRunLoop calls this observer after all others, so that the host finds the work that they have given the loop.
     func makeObserver() -> CFRunLoopObserver {
       var context = CFRunLoopObserverContext()
       context.info = info
@@ -120,7 +120,7 @@
       context.release = releasePart
       context.getPort = { Part.of($0).descriptor ?? -1 }
       context.perform = { Part.of($0).attachment.host.serve() }
-      // CFRunLoop takes a context of version 0, and reads the version at its beginning.
+      // The parameter is declared as a context of version 0. CFRunLoop reads the actual version from its first field.
       return withUnsafeMutablePointer(to: &context) {
         $0.withMemoryRebound(to: CFRunLoopSourceContext.self, capacity: 1) { CFRunLoopSourceCreate(nil, 0, $0) }
       }

@@ -13,8 +13,8 @@
   ///
   /// Foundation's loop makes at most one pass of this loop in each of its own passes, so that neither starves the
   /// other. While there is no work, both sleep in one wait, and nothing wakes them. Both serve the main dispatch queue,
-  /// and each of its functions runs once. The host keeps a run of Foundation's loop from finishing. That loop retains
-  /// the host until `detach()` or its own end: the program need not.
+  /// and each function of the queue runs once. While the host is attached, a run of Foundation's loop does not finish.
+  /// Foundation's loop retains the host until `detach()` or its own end, so the program need not retain it.
   ///
   /// Nesting: a callout of Foundation's loop may run this loop. A callout of this loop may run Foundation's loop, which
   /// serves this loop there too, to any depth; an item whose callout is on the stack is not called again.
@@ -40,7 +40,7 @@
 
     /// Attaches a mode of a loop to Foundation's loop of the calling thread, until `detach()`.
     ///
-    /// The host has one descriptor of its own.
+    /// The host creates one descriptor, an eventfd.
     /// - Parameters:
     ///   - loop: The calling thread's loop, which the host retains.
     ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
@@ -59,12 +59,12 @@
       descriptor = hosting.descriptor
       attachment = try Attachment.make(
         of: self, descriptor: descriptor.fileDescriptor, mode: foundationMode)
-      // If a callout of the present pass attaches the host, this pass may sleep without preparing the loop. The bell
-      // makes it end its sleep, and the next pass prepares the loop.
+      // If a callout of Foundation's loop attaches the host, the pass of that callout may sleep without preparing the
+      // loop. The bell ends that sleep, and the next pass prepares the loop.
       attachment?.ring()
     }
 
-    /// Removes this loop from Foundation's loop. It continues to exist, no longer waits, and can be attached again.
+    /// Removes this loop from Foundation's loop. The wait of this loop ends. The program can run it or attach it again.
     ///
     /// In a child of fork(2) this does nothing, because Foundation's loop shares its descriptors with the parent.
     /// - Re-entry: Allowed in callouts of both loops.
@@ -82,9 +82,9 @@
   // MARK: What Foundation's loop calls
 
   extension FoundationHost {
-    /// A pass of Foundation's loop begins. A pass with work of its own does not sleep, and so does not prepare this
-    /// loop; the descriptor may then not show this loop's work. So after each such pass the bell makes Foundation's
-    /// loop serve this one.
+    /// A pass of Foundation's loop begins. A pass in which Foundation's loop has work does not sleep, and so does not
+    /// prepare this loop; the descriptor may then not show this loop's work. After each such pass the bell therefore
+    /// makes Foundation's loop serve this one.
     func passBegins() {
       if isPassedOver { attachment?.ring() }
       isPassedOver = true

@@ -2,8 +2,8 @@
   internal import CGLib
   internal import RunLoopKit
 
-  /// A GSource that ends an iteration of GLib in which a run of the loop sleeps: when the descriptor of the run's mode
-  /// is readable, or at a given time.
+  /// A GSource that ends an iteration of GLib in which a run of the loop sleeps. The source becomes ready when the
+  /// descriptor of the run's mode is readable, or at a given time.
   ///
   /// The source stays attached for the next sleep, because adding or removing a source with a descriptor wakes its
   /// context. If it becomes ready while no run sleeps by it, GLib removes it.
@@ -39,7 +39,7 @@
       let microseconds = until.nanoseconds / 1000 + (until.nanoseconds % 1000 == 0 ? 0 : 1)
       g_source_set_ready_time(source, until == .distantFuture ? -1 : gint64(clamping: microseconds))
       record.pointee.sleepDepth = depth
-      // The iteration may end the source, and may detach the host, whose source keeps the context.
+      // A callback in the iteration may end this source, and may release the context.
       g_source_ref(source)
       g_main_context_ref(context)
       g_main_context_iteration(context, 1)
@@ -65,7 +65,7 @@
     nonisolated(unsafe) private static let functions: UnsafeMutablePointer<GSourceFuncs> = {
       let functions = UnsafeMutablePointer<GSourceFuncs>.allocate(capacity: 1)
       functions.initialize(to: GSourceFuncs())
-      // Keeps the source only at the depth of the run's own iteration: a dialogue in a callback of it is deeper.
+      // Keeps the source only in the iteration of the run that sleeps: a dialogue in a callback iterates deeper.
       functions.pointee.dispatch = { source, _, _ in
         EndSource.record(source!).pointee.sleepDepth == g_main_depth() - 1 ? 1 : 0
       }

@@ -11,7 +11,7 @@
   ///
   /// GLib makes at most one pass of the loop in each of its iterations, so that neither starves the other. While there
   /// is no work, both sleep in GLib's poll, and nothing wakes them. The context retains the host until `detach()` or
-  /// its own end: the program need not.
+  /// its own end, so the program need not retain it.
   ///
   /// Nesting: a GLib callback may run the loop. A callout of the loop may iterate the context, for example by a
   /// dialogue, a popup or a drag of GTK. Such an iteration serves the loop too, to any depth. An item whose callout is
@@ -50,7 +50,7 @@
     /// - Parameters:
     ///   - loop: The calling thread's loop, which the host retains.
     ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
-    ///   - context: A `GMainContext *`, which GLib retains; nil for the default context.
+    ///   - context: A `GMainContext *`, which the host does not retain; nil for the default context.
     ///   - priority: The priority of the GLib source; 0 is `G_PRIORITY_DEFAULT`. Sources of a lower priority wait while
     ///     the loop has work.
     ///   - onStop: Called on the loop's thread after another thread, a callback of GLib or a callout of the loop has
@@ -72,12 +72,12 @@
       g_source_attach(source, context)
       g_source_unref(source)  // the context has its own reference
       hosting.sleep = { [weak self] descriptor, until in self?.sleep(on: descriptor, until: until) ?? false }
-      // If a callback of the present iteration attaches the host, this iteration may sleep without preparing the loop.
+      // If a callback of GLib attaches the host, the iteration of that callback may sleep without preparing the loop.
       // The wake ends that sleep, and the next iteration prepares the loop.
       g_main_context_wakeup(context)
     }
 
-    /// Removes the source from its context. The loop continues to exist, no longer waits, and can be attached again.
+    /// Removes the source from its context. The wait of the loop ends. The program can run it or attach it again.
     ///
     /// - Re-entry: Allowed in callouts of the loop and of GLib.
     public func detach() {
@@ -99,7 +99,7 @@
     /// Returns true if there is work, so that GLib does not sleep. Also returns true once the loop has failed: the
     /// dispatch then removes the source.
     func prepare() -> Bool {
-      if sleepDepth == g_main_depth(), hosting.isAsleep {  // the sleep of a run, which serves its own mode
+      if sleepDepth == g_main_depth(), hosting.isAsleep {  // a run sleeps in this iteration, and serves its own mode
         setPolled(false)
         return false
       }
@@ -129,8 +129,9 @@
       return failure == nil
     }
 
-    /// Makes GLib forget the list of a dispatch that longjmp(3) has left in a callout: GLib would take it for the list
-    /// of this dispatch. The next iteration finds the sources of the list ready again.
+    /// Makes GLib forget its list of sources to dispatch. Called if longjmp(3) in a callout has left a nested dispatch:
+    /// GLib would continue with the nested dispatch's list in this one. The next iteration finds those sources ready
+    /// again.
     private static func forgetDispatches(of context: OpaquePointer?) {
       var priority: gint = 0
       _ = g_main_context_prepare(context, &priority)
@@ -154,8 +155,8 @@
   // MARK: A run of the loop that sleeps in GLib
 
   extension GLibHost {
-    /// Sleeps in one iteration, which serves GLib's sources. Does so only inside of a dispatch of GLib: elsewhere the
-    /// program may run the loop without GLib.
+    /// Sleeps in one iteration, which serves GLib's sources, and returns true. Outside of a dispatch of GLib the call
+    /// only returns false: there the program may run the loop without GLib.
     private func sleep(on descriptor: Int32, until: RunLoop.Instant) -> Bool {
       guard !isPreparing, g_main_depth() > 0, let source, let context = g_source_get_context(source),
         g_main_context_is_owner(context) != 0
@@ -184,13 +185,13 @@
     private func poll(_ descriptor: RunLoop.HostDescriptor) {
       guard let source else { return }
       if let watch { g_source_remove_unix_fd(source, watch.tag) }
-      // GLib returns a tag: the source does not have this descriptor yet.
+      // GLib returns nil only for a source that is destroyed; this one is not.
       watch = Watch(
         descriptor: descriptor, tag: g_source_add_unix_fd(source, descriptor.fileDescriptor, G_IO_IN)!)
     }
 
-    /// Polls the descriptor again. If its number now belongs to a new epoll instance, adds it again: a poll function of
-    /// the context that uses epoll must watch it anew; poll(2) need not.
+    /// Polls the descriptor again. If its number now belongs to a new epoll instance, adds it again: the context may
+    /// have a poll function that uses epoll, which must be told of the new instance.
     private func pollAgain() {
       guard isAttached else { return }
       if hosting.descriptor == watch?.descriptor { setPolled(true) } else { poll(hosting.descriptor) }

@@ -1,7 +1,7 @@
 import RunLoopKit
 
 extension RunLoopError.Domain {
-  /// The main actor's executor: the constants of `RunLoopError` in this module.
+  /// The domain of the errors below, which concern the main actor's executor.
   public static let mainExecutor = RunLoopError.Domain(rawValue: "RunLoopMainExecutor")
 }
 

@@ -11,7 +11,7 @@ final class HostedExecutor: HostedMainActor, @unchecked Sendable {
   private var isDraining = false
   /// A job has called `drain`, which does nothing inside of a job.
   private var hasRefused = false
-  /// How many runs of the main loop watch for jobs that wait too long, and so must be woken.
+  /// How many runs of the main loop watch for jobs that wait too long. `enqueue` wakes the main loop for these runs.
   private var watchCount = 0
   /// The jobs that were queued when `drain` began. Only `drain` uses it.
   private var batch = JobQueue()

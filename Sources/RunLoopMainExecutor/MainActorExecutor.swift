@@ -58,7 +58,7 @@ extension RunLoop.MainActorExecutor {
   /// - Throws: A `RunLoopError`: `.mainActorInUse` if the runtime has made its own executors before, which it does for
   ///   the first task of the process, and when code first asks for the main actor's executor [RLK-MAINEXEC-2];
   ///   `.mainExecutorInstalled` at the second call; `.wrongThread` on another thread than the main one. After an error
-  ///   the main actor is as it was.
+  ///   the main actor has the executor that it had before.
   /// - Thread: The main thread, before any other thread uses tasks: the call does not notice a task that another thread
   ///   makes meanwhile. - Blocks: No.
   #if !CUSTOM_MAIN_EXECUTORS
@@ -124,8 +124,8 @@ extension RunLoop.MainActorExecutor {
   ///
   /// - Throws: A `RunLoopError`: `.mainExecutorNotInstalled`; `.mainActorHosted` in a hosted process [RLK-MAINEXEC-5];
   ///   else as `RunLoop.runUntilStopped(in:)`.
-  /// - Thread: The main thread. - Re-entry: Allowed from callouts, and from a job of the main actor; no other job of it
-  ///   runs meanwhile. - Blocks: Until `stop()`.
+  /// - Thread: The main thread. - Re-entry: Allowed from callouts, and from a job of the main actor; no other job of
+  ///   the main actor runs meanwhile. - Blocks: Until `stop()`.
   @available(*, noasync, message: "it blocks its thread: call it from a synchronous main")
   public static func run() throws { try drive() }
 
@@ -164,7 +164,7 @@ extension RunLoop.MainActorExecutor {
     }
   }
 
-  // MARK: The runs, also for the runtime
+  // MARK: Runs, which the runtime begins too (Toolchain.swift)
 
   static func drive() throws { try loopToRun().runUntilStopped() }
 

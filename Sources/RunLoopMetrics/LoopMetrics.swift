@@ -2,7 +2,7 @@
   internal import CoreMetrics
   internal import RunLoopKit
 
-  /// The metrics of one loop. Destroyed with this object.
+  /// The metrics of one loop. This object destroys them when it is deinitialized.
   final class LoopMetrics: Sendable {
     private typealias Figure = @Sendable (RunLoop.Statistics) -> Int
 

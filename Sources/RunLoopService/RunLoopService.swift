@@ -48,7 +48,8 @@
     ///   descriptor.
     /// - Blocks: No thread: it suspends the task. It does not return while a callout runs.
     public func run() async throws {
-      // The start cannot be cancelled. Before it there is no thread to stop, so each cause of an end comes after it.
+      // The start cannot be cancelled: until it is over there is no thread to stop. If the service must end meanwhile,
+      // the code below stops the thread.
       try await thread.start()
       // A separate task, which is not cancelled with this one: the service must not end before its thread.
       let end = Task { [thread] in try await thread.join() }
