@@ -1,7 +1,7 @@
 import RunLoopKit
 
 /// An event that happens once, and for which any thread can wait. A participant passes its turn on and waits in its own
-/// virtual time, every other thread waits in the kernel.
+/// virtual time. Every other thread waits in the kernel.
 final class Occasion: Sendable {
   private let word = FutexWord()
 

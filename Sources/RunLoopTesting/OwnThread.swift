@@ -55,8 +55,8 @@ final class OwnThread: TaskExecutor, @unchecked Sendable {
     return try answer.result.take()!.get()
   }
 
-  /// Ends the thread when it has run the work that was added before. The ended thread retains nothing. The call does
-  /// not wait.
+  /// Ends the thread when it has run the work that was added before. The call does not wait. A thread that has ended
+  /// retains nothing.
   func end() {
     lock.withLock { isOver = true }
     pthread_cond_signal(condition)

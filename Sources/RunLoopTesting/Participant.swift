@@ -1,7 +1,7 @@
 internal import RunLoopLibc
 
-/// One thread that takes part. The turns retain it until it leaves. `Turns.lock` guards all fields except `polls`,
-/// `isAway` and `destructorRounds`, which only its thread uses.
+/// One thread that takes part in a virtual time. The turns retain it until it leaves. `Turns.lock` guards all fields
+/// except `polls`, `isAway` and `destructorRounds`, which only its thread uses.
 final class Participant: @unchecked Sendable {
   let turns: Turns
   /// Signalled when this participant gets the turn, or has to move the clock.
@@ -76,7 +76,7 @@ final class TurnLock: @unchecked Sendable {
   /// The caller holds the lock.
   func wait(_ condition: UnsafeMutablePointer<pthread_cond_t>) { pthread_cond_wait(condition, mutex) }
 
-  /// The caller holds the lock. Returns false if the real time of `patience` has passed.
+  /// The caller holds the lock. Returns false once the time of `patience` has passed on the system's clock.
   func wait(_ condition: UnsafeMutablePointer<pthread_cond_t>, _ patience: Patience) -> Bool {
     var moment = timespec()
     clock_gettime(CLOCK_MONOTONIC, &moment)

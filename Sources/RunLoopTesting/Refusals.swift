@@ -1,8 +1,8 @@
 import RunLoopKit
 
 extension Turns {
-  /// Ends the process if the calling thread has a loop of other turns, or takes part in other turns: the thread would
-  /// sleep while it holds the turn.
+  /// Ends the process if the calling thread's loop does not belong to these turns, or if the thread takes part in
+  /// another virtual time. Such a thread would sleep on another clock while it holds the turn here.
   func refuseOthers() {
     if let loop = RunLoop.existing, loop.turns !== self {
       let owner = loop.turns == nil ? "the system's clock and waits" : "the clock and the waits of another virtual time"

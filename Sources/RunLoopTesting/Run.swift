@@ -5,8 +5,8 @@ extension VirtualTime {
   /// time.
   ///
   /// The body's thread is the first participant; `RunLoop.current` is its loop. When the body has returned, its loop
-  /// ends as at the end of a thread. Then participants that can run without the clock run on; the clock stands still. A
-  /// participant that is left after that is an error: stop and `join` each thread that the body starts.
+  /// ends as at the end of a thread. Then the clock stands still, and the other participants run until they would need
+  /// the clock. A participant that is left after that is an error: stop and `join` each thread that the body starts.
   ///
   /// The calling task is suspended meanwhile and blocks no thread of its pool. The body runs as part of the task: an
   /// `#expect` in it belongs to the calling test.
@@ -38,7 +38,7 @@ extension VirtualTime {
   }
 
   /// As the other `run`, for callers that are no task: the calling thread waits, and keeps its own loop and clock. If
-  /// it is a participant of another virtual time, it passes its turn on meanwhile.
+  /// the thread is a participant of another virtual time, it passes its turn on meanwhile.
   ///
   /// - Thread: Any.
   /// - Blocks: Until the body has returned and its loop has ended. When the call returns, nothing of the body is

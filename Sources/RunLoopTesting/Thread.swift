@@ -27,7 +27,7 @@ extension VirtualTime {
     }
   }
 
-  /// Starts a thread that takes part. It gets the turn after the threads that can run already.
+  /// Starts a thread that takes part. It joins the queue for the turn, behind the threads that can run already.
   ///
   /// - Precondition: The system can make one more thread.
   /// - Thread: Any. - Blocks: No.

@@ -9,7 +9,7 @@ internal import Synchronization
 /// participant, else to a blocked one whose descriptor has become ready. If there is neither, it moves the clock to the
 /// next deadline.
 final class Turns: @unchecked Sendable {
-  /// Guards everything below except `clock`. No other lock is taken while it is held, and no user code is called.
+  /// Guards everything below except `clock`. A thread that holds it takes no other lock and calls no user code.
   let lock = TurnLock()
   var timers = VirtualTimers()
   private let clock: Atomic<UInt64>
@@ -77,7 +77,8 @@ final class Turns: @unchecked Sendable {
 
   // MARK: Taking part
 
-  /// The key of the calling thread's participant, of any turns. A thread takes part in one virtual time at a time.
+  /// The pthread key under which a thread stores its participant. All turns share the key, because a thread takes part
+  /// in one virtual time at a time.
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
     let status = pthread_key_create(&key, participantThreadEnds)
@@ -284,8 +285,8 @@ final class Turns: @unchecked Sendable {
 
   // MARK: Passing the turn on
 
-  /// Gives the turn to a participant. `participant` is the calling thread's, which is blocked. If it is nil, the call
-  /// never waits, and may leave the turn free.
+  /// Gives the turn to a participant. `participant` is the calling thread's, which waits for the turn. If `participant`
+  /// is nil, the call never waits, and may leave the turn free.
   private func driveLocked(as participant: Participant?) {
     isDriving = true
     defer { isDriving = false }

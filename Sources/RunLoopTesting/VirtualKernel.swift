@@ -2,8 +2,8 @@ import CRunLoopCore
 import RunLoopKit
 internal import RunLoopLibc
 
-/// The kernel table of a virtual time: it replaces the clock, the timer descriptors and the waits. All other entries
-/// call the C library and need no context, so the table's context is its `Turns`.
+/// The kernel table of a virtual time: it replaces the clock, the timer descriptors and the waits. The table's context
+/// is its `Turns`; the entries that are not replaced call the C library, and use no context.
 enum VirtualKernel {
   /// At first the virtual wall clock is this much ahead of the monotonic clock: it shows 2001-01-01 plus the start
   /// value.

@@ -114,7 +114,8 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
 
   /// Makes the calling thread a participant and waits for its turn; does nothing if it is one already.
   ///
-  /// It stays one until `leave`, or until the thread ends: it then passes the turn on after the end of its loop.
+  /// The thread stays a participant until it calls `leave` or ends. At its end it passes the turn on after its loop has
+  /// ended.
   ///
   /// - Precondition: As for `install`, but the thread may have a loop of this virtual time.
   /// - Thread: Any. - Blocks: Until the turn comes.
@@ -122,7 +123,7 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
     _ = turns.enterCurrentThread()
   }
 
-  /// Ends the calling thread's part and passes the turn on; does nothing if it takes no part.
+  /// Ends the calling thread's part and passes the turn on; does nothing if the thread takes no part.
   ///
   /// After this call the thread uses the system's clock. But if it has made a loop, it keeps the virtual clock, and its
   /// next wait in RunLoopKit makes it a participant again.
@@ -185,7 +186,8 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
     (seed.map { "VirtualTime with seed \($0)\n" } ?? "") + turns.lock.withLock { turns.describeLocked() }
   }
 
-  /// Counts a poll of the caller, which polls in a loop of its own without waiting (see Spinning).
+  /// Counts one poll. For a caller that polls in a loop of its own, without waiting: after many polls at one instant
+  /// the call sleeps, so that the clock moves (see Spinning).
   ///
   /// - Thread: Any participant; on other threads it does nothing.
   package func spin() {

@@ -98,7 +98,7 @@ struct VirtualTimers {
 }
 
 extension Int64 {
-  /// Saturating.
+  /// Returns the sum; `.max` if it overflows.
   fileprivate func later(by duration: UInt64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(Int64(clamping: duration))
     return overflow ? .max : sum
@@ -106,7 +106,7 @@ extension Int64 {
 }
 
 extension UInt64 {
-  /// Saturating.
+  /// Returns the sum; `.max` or 0 if it overflows.
   func moved(by offset: Int64) -> UInt64 {
     let (sum, overflow) =
       offset >= 0 ? addingReportingOverflow(offset.magnitude) : subtractingReportingOverflow(offset.magnitude)
