@@ -9,9 +9,9 @@ enum Output {
   /// Whether some output was lost.
   static var hasFailed: Bool { failure.withLock { $0 } != 0 }
 
-  /// Call it before anything is opened. If the process was started with a standard descriptor closed, the first file
-  /// that is opened would get that number, and the output would go into this file. The call fills such a number with a
-  /// descriptor that refuses writes.
+  /// Call it before the program opens anything. If the process was started with a standard descriptor closed, the first
+  /// file that the program opens would get that number, and the output would go into this file. The call fills such a
+  /// number with a descriptor that refuses writes.
   static func claimStandardDescriptors() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       _ = open("/dev/null", O_RDONLY)  // gets the lowest free number, which is this one

@@ -29,7 +29,7 @@ extension RunLoop.Message {
     return first
   }
 
-  /// Quotes bytes: printable ASCII as it is, the rest by number, so that a message cannot drive the terminal.
+  /// Quotes bytes: keeps printable ASCII, and escapes the rest, so that a message cannot drive the terminal.
   private static func quoted(_ bytes: [UInt8], isAll: Bool) -> String {
     var text = ""
     for byte in bytes {

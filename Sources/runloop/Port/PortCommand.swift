@@ -149,7 +149,7 @@ enum PortCommand {
       return .seconds(seconds)
     }
 
-    /// Returns a word that may come once, after checking that it is the first and no option.
+    /// Returns the word. Throws if it is an option, or if the command line had a word for the same place earlier.
     func only(_ earlier: String?, _ word: String, _ what: String) throws(UsageError) -> String {
       if word.hasPrefix("-") && word != "-" && !optionsEnded { throw UsageError(message: "unknown option '\(word)'") }
       if earlier != nil { throw UsageError(message: "more than one \(what): '\(word)'") }

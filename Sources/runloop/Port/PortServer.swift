@@ -32,7 +32,7 @@ enum PortServer {
 }
 
 extension RunLoop.Message {
-  /// A message with the same id and bytes. The descriptors are not sent back, but closed here.
+  /// A message with the same id and bytes, without the descriptors. These are closed when the message is released.
   fileprivate var echo: RunLoop.Message {
     let bytes = components.filter { if case .bytes = $0 { true } else { false } }
     return RunLoop.Message(id: id, bytes)

@@ -52,7 +52,7 @@ struct RunRequest: Sendable {
   let isQuiet: Bool
 }
 
-/// Each prints one line.
+/// The queries. Each of them prints one line.
 enum Query: Sendable {
   case contains(item: Int, ModeName, LoopName)
   case isValid(item: Int)

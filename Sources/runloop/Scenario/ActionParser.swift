@@ -4,7 +4,7 @@ struct ActionParser {
 
   private typealias Verb = @Sendable (inout Arguments) throws(ScenarioError) -> Action
 
-  /// Actions separated by semicolons.
+  /// Parses actions that semicolons separate.
   func list(_ text: Substring, line: Int) throws(ScenarioError) -> [Statement] {
     var statements: [Statement] = []
     for part in text.split(separator: ";") {
@@ -14,7 +14,7 @@ struct ActionParser {
     return statements
   }
 
-  /// `repeat N : ...` and `until ITEM N : ...`, which stand in programs only.
+  /// Parses `repeat N : ...` and `until ITEM N : ...`, which only the programs of threads may contain.
   func loop(_ head: Substring, _ tail: Substring, line: Int) throws(ScenarioError) -> Statement {
     var arguments = Arguments(Lexer.words(of: head), line: line, names: names)
     let body = try list(tail, line: line)
@@ -63,7 +63,7 @@ struct ActionParser {
     },
     "perform": { a throws(ScenarioError) in
       let loop = try a.takeLoop()
-      _ = a.takeFlag("array")  // a list of one mode and that mode are the same here
+      _ = a.takeFlag("array")  // for C, where an array of one mode is not the same argument as the mode
       let block = try a.takeItem(.block)
       let modes = try a.take("mode").split(separator: ",").map { ModeName(written: String($0)) }
       return .perform(item: block, modes, loop)

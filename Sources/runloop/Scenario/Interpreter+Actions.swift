@@ -53,7 +53,7 @@ extension Interpreter {
     }
   }
 
-  /// Executes the actions that concern no loop.
+  /// Executes the actions that do not name a loop.
   private func executePlain(_ action: Action, _ line: Int, _ thread: ScenarioThread?) {
     switch action {
     case .sleep(let milliseconds): time.sleep(milliseconds)

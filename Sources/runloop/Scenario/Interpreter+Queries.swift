@@ -16,7 +16,7 @@ extension Interpreter {
     case .nextFire(let mode, let name):
       return "nextfire \(mode.written) = \(fireDate(loop(name).nextFireDate(in: mode.mode)))"
     case .modes(let name):
-      // RunLoopKit's main loop has this mode from the start; the language has no word for it.
+      // Leaves out the tracking mode: RunLoopKit's main loop always has it, and the language has no word for it.
       let modes = loop(name).modes.subtracting([.tracking]).map { ModeName.traced($0) }
       return "modes = \(modes.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: ","))"
     case .mode(let name): return "mode = \(ModeName.traced(loop(name).currentMode))"

@@ -16,7 +16,7 @@ final class ItemRecord: Sendable {
     /// Retained by the item.
     weak var context: ItemContext?
     var calls = 0
-    /// The number of its calls on the stack.
+    /// The number of the item's callouts that are on the stack.
     var openCalls = 0
     var callsPerActivity: [UInt: Int] = [:]
   }

@@ -4,7 +4,7 @@ enum Limits {
   /// The longest time that the scenario itself waits, in milliseconds: some thirty years. If such a time, scaled, leads
   /// beyond what a clock can show, the deadline saturates.
   static let time = 1e12
-  /// For a time that the tool passes to the library, which accepts any.
+  /// For a time that the tool passes to the library, which accepts any time.
   static let times = -Double.infinity...Double.infinity
   /// For `RLSCALE`, and for all `slow` lines together.
   static let scales = 0.001...1000.0

@@ -53,7 +53,7 @@ struct ScenarioParser {
 
   // MARK: First reading: names
 
-  /// The directives that were given; each may come once.
+  /// Holds `quantum` and `watchdog` once they were given: each may come once.
   private var given: Set<Substring> = []
   private var primaryName = "A"
   private var hasProgram = false

@@ -12,13 +12,13 @@ final class ScenarioThread: Sendable {
   private let ownLine = Atomic<Int>(0)
   private let ownDepth = Atomic<Int>(0)
 
-  /// The line of the statement that it executes. Only its own thread uses this.
+  /// The line of the statement that the thread executes. Only the thread itself uses this.
   var line: Int {
     get { ownLine.load(ordering: .relaxed) }
     set { ownLine.store(newValue, ordering: .relaxed) }
   }
 
-  /// The number of its runs on the stack. Only its own thread uses this.
+  /// The number of the thread's runs that are on the stack. Only the thread itself uses this.
   var depth: Int {
     get { ownDepth.load(ordering: .relaxed) }
     set { ownDepth.store(newValue, ordering: .relaxed) }
@@ -38,14 +38,14 @@ final class ScenarioThread: Sendable {
     self.program = program
   }
 
-  /// Set from the creation of its loop to the end of its program.
+  /// The thread's loop. Nil before its creation, and after the end of a spawned thread's program.
   var loop: RunLoop? { state.withLock { $0.loop } }
 
   var loopIdentity: ObjectIdentifier? { state.withLock { $0.loopIdentity } }
 
   var hasStarted: Bool { state.withLock { $0.hasStarted } }
 
-  /// Returns false if it was started before.
+  /// Returns false if the thread was started before.
   func markStarted() -> Bool {
     state.withLock { state in
       defer { state.hasStarted = true }

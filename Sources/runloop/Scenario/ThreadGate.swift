@@ -2,7 +2,7 @@ import RunLoopKit
 internal import RunLoopLibc
 import RunLoopTesting
 
-/// A gate opens once; threads wait for that.
+/// A gate opens once and stays open. Threads wait until it is open.
 final class ThreadGate: @unchecked Sendable {
   private let virtual: VirtualTime.Gate?
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

@@ -32,8 +32,8 @@ final class Timeline: Sendable {
     seconds.magnitude < 1e18 ? nil : .seconds(seconds < 0 ? Int64.min : Int64.max)
   }
 
-  /// Converts the limit of a run; nil for no limit. Does not scale zero, negative limits, and limits from 1e6 s on,
-  /// which mean no limit in practice.
+  /// Converts the limit of a run. Returns nil if the number is not-a-number: the run has no limit. Does not scale zero,
+  /// negative limits, and limits of 1e6 s or more, which no scenario reaches.
   func runLimit(_ seconds: Double) -> Duration? {
     if seconds.isNaN { return nil }
     return longest(seconds) ?? .seconds(seconds > 0 && seconds < 1e6 ? seconds * scale : seconds)

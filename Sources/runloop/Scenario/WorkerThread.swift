@@ -6,7 +6,7 @@ enum WorkerThread: Sendable {
   case real(pthread_t)
   case virtual(VirtualTime.Thread)
 
-  /// Waits for the complete end of the thread. At most once.
+  /// Waits for the complete end of the thread. Call it at most once.
   func join() {
     switch self {
     case .real(let handle): pthread_join(handle, nil)
