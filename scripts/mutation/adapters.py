@@ -30,8 +30,8 @@ class Adapters:
                 raise BadFault(f"the cases of {name} fail without a fault: {said}")
 
     def catches(self, host):
-        """Returns what a host's tests report against the fault; None if nothing. BadFault if they do not compile with it, or if the host is not
-        here."""
+        """Returns what a host's tests report against the fault; None if nothing. Raises BadFault if the tests do not
+        compile with the fault, or if the host is not installed."""
         command = ["make", "-f", "scripts/core.mk", "--no-print-directory", "adapter-test"]
         # Fills freed memory, so that a use after free does not find the old content.
         environment = dict(os.environ, ADAPTERS=host, TEST_SECONDS="40", MALLOC_PERTURB_="165")

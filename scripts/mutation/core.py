@@ -14,8 +14,8 @@ from faults import BadFault
 from processes import ROOT, WORK, copy_tree, must, run
 from verdict import verdict
 
-# Without a fault a test must end within USUAL_LIMIT. With a fault this program ends it after LEAST seconds, or after TIMES its usual
-# time, and then tries once more for PATIENCE times as long.
+# Without a fault a test must end within USUAL_LIMIT. With a fault this program ends the test after LEAST seconds, or
+# after TIMES its usual time if that is longer. Then it runs the test once more, for PATIENCE times as long.
 USUAL_LIMIT = 60
 LEAST, TIMES = 4, 10
 PATIENCE = 3
@@ -124,7 +124,8 @@ class Core:
         return output.strip().split("\n")[-1 if status is None else 0][:110] or f"status {status}"
 
     def says(self, test, limit):
-        """Returns what the test reports. On a loaded machine a slow test may reach the limit, so it gets a longer one: a test that hangs reaches that too."""
+        """Returns what the test reports. On a loaded machine a slow test may reach the limit, so it then runs again
+        with a longer limit, which only a test that hangs reaches."""
         said = self.catches(test, limit)
         return self.catches(test, PATIENCE * limit) if said == "out of time" else said
 
@@ -167,7 +168,8 @@ class Core:
         return all(run(["gcc", *flags, *errors, "-fsyntax-only", path], self.tree)[0] == 0 for path in sources)
 
     def is_same(self, mutant):
-        """Returns True if an optimising compiler makes the same code with and without the fault. Not for public headers, which are inlined elsewhere too."""
+        """Returns True if an optimising compiler makes the same code with and without the fault. Returns False for a
+        public header, because files outside of the core inline its functions, too."""
         if any(path.endswith(".h") and "/internal/" not in path for path in mutant.files):
             return False
         sources = [path for path, _ in self.concerned(mutant.files, {"plain"}) if path in self.core]
@@ -181,7 +183,7 @@ class Core:
 
     @contextlib.contextmanager
     def kept(self, mutant, concerned):
-        """Restores the sources and the objects without the fault afterwards."""
+        """Restores, at the end of the `with` block, the sources and the objects without the fault."""
         made = [os.path.join(self.tree, self.object(*item)) for item in concerned]
         for path in made:
             os.replace(path, path + ".kept")
@@ -219,7 +221,7 @@ class Cores:
     """A tree for each processor: faults are judged side by side, each in its own tree."""
 
     def __init__(self, tests=None):
-        """Makes the trees with the tests that judge: all tests by default."""
+        """Makes the trees, and measures the limits of `tests`; of all tests by default."""
         first = Core(os.path.join(WORK, "core"))
         error = first.compile_all()
         if error:

@@ -119,7 +119,7 @@ def draw(path, seed):
     """Returns the faults of a file in the order of trying."""
     drawn = candidates(path)
     chance = random.Random(f"{seed}/{path}")
-    # Added breaks and continues are a third of what the rules make, and seldom change anything.
+    # Most added breaks and continues are dropped: they are a third of what the rules make, and seldom change anything.
     drawn = [fault for fault in drawn if "\n" not in fault[2] or chance.random() < 0.1]
     chance.shuffle(drawn)
     for number, old, new in drawn:

@@ -18,7 +18,7 @@ from score import AdapterScore, CoreScore, KitScore, judge_all
 NIGHTS = os.path.join(ROOT, "Tests/nights.txt")
 WRITTEN_OFF = os.path.join(FAULTS, "written-off.txt")
 GOAL = 0.9
-# The pool is red if a target that reaches the goal would score this low with less than this chance.
+# A target is red if tests that notice each fault with the chance GOAL would score so low with less than this chance.
 CHANCE = 0.05
 EACH = {".c": 10, ".h": 10, ".swift": 5}
 TRIES = 6
@@ -81,8 +81,8 @@ class Tally:
 
 
 def draw(target, seed, each, minutes, is_red=False):
-    """Judges a sample of each file's faults, in an order under the seed, while the time lasts; `is_red`: only files without a test.
-    The exit status is 1 if the tests noticed nothing."""
+    """Judges a sample of each file's faults while the time lasts. The seed decides the order. `is_red`: only of files
+    without a test. Returns the exit status: 1 if the tests noticed nothing."""
     drawn.install()
     score, workers = score_of(target)
     places = Places()
@@ -153,7 +153,8 @@ def note(part, seed, figures):
 
 
 def pool():
-    """Adds up the nights, target by target. A line counts unless a later one has its part and seed."""
+    """Adds up the nights, target by target. A line counts unless a later line has the same part and seed. Returns the
+    exit status: 1 if a target is red."""
     last = {}
     with open(NIGHTS, encoding="utf-8") as file:
         for line in file:
@@ -172,7 +173,7 @@ def pool():
 
 
 def chance_of(noticed, total):
-    """Returns the chance that a target which notices each fault with the goal's chance notices so few."""
+    """Returns the chance that tests which notice each fault with the chance GOAL notice at most so many."""
     return sum(math.comb(total, count) * GOAL ** count * (1 - GOAL) ** (total - count) for count in range(noticed + 1))
 
 

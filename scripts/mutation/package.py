@@ -15,13 +15,14 @@ from faults import BadFault
 from processes import WORK, copy_tree, must, run, run_until
 from verdict import verdict
 
-# Without a fault a test must end within three times SWIFT_LIMIT. With a fault this program ends it after LEAST seconds, or after
-# TIMES its usual time. --draw and --judge do not time the tests: they end each one after SWIFT_LIMIT.
+# Without a fault a test must end within three times SWIFT_LIMIT. With a fault this program ends the test after LEAST
+# seconds, or after TIMES its usual time if that is longer, but never later than after three times SWIFT_LIMIT. --draw
+# and --judge do not time the tests: they end each one after SWIFT_LIMIT.
 SWIFT_LIMIT = 60
 LEAST, TIMES = 20, 10
 # This many more tests than processors run side by side, because many faults make a test wait for an event that never comes.
 WAITING = 6
-# lld takes half of the time of the usual linker.
+# lld takes half of the time of the default linker.
 LINKER = ["-use-ld=lld", "-Xlinker", "--threads=1"]
 # The programs that the tests start.
 STARTED = ["runloop", "port-peer", "hostile-peers", "failing-calls", "error-texts", "main-executor", "main-ends"]
@@ -165,7 +166,8 @@ class Product(Module):
         self.program = os.path.join(self.folder, product)
 
     def build(self, mutant, folder):
-        """Returns (the error, the program). The programs that it starts lie beside it, with the fault if the patch names them."""
+        """Returns (the error, the program). The programs that it starts lie beside it; those in the fault's `programs`
+        contain the fault."""
         error, objects = self.compile(mutant, folder)
         bin_folder = os.path.join(folder, "bin")
         os.makedirs(bin_folder, exist_ok=True)
@@ -323,7 +325,8 @@ class Kit:
         return None if status == 0 else "out of time" if status is None else f"status {status}"
 
     def learn_limit(self, test):
-        """Measures how long the test may take with a fault. Returns why it cannot judge, since it is skipped here or fails; None if it passes."""
+        """Measures how long the test may take with a fault. Returns None if the test passes without a fault; otherwise
+        why it cannot judge: it fails, or is skipped here."""
         began = time.monotonic()
         said = self.catches(test, SWIFT_LIMIT * 3)
         self.limits[test] = min(max(LEAST, TIMES * (time.monotonic() - began)), 3 * SWIFT_LIMIT)
@@ -353,7 +356,7 @@ class Kit:
 
 
 def report_skipped(mutant, skipped):
-    """Reports a fault that no test which can run here could catch; then returns True."""
+    """Drops the fault's tests that are skipped here. If none is left, reports that, and returns True."""
     here = [test for test in mutant.tests if test not in skipped]
     if not here:
         print(f"skipped 1: {mutant.kind}/{mutant.name}: so are its tests, {' '.join(mutant.tests)}")
@@ -362,7 +365,8 @@ def report_skipped(mutant, skipped):
 
 
 def report_failing(mutant, said, report):
-    """Reports a fault whose test fails without a fault; then returns True. The other faults are judged nevertheless."""
+    """Reports the fault and returns True if one of its tests fails without a fault. Other faults are judged
+    nevertheless."""
     failing = next((test for test in mutant.tests if test in said), None)
     if failing:
         report(mutant, "FAIL", f"{failing} fails without a fault: {said[failing]}", 0)

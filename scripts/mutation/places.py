@@ -50,7 +50,8 @@ class Places:
                     self.named.setdefault(path, {}).update(dict.fromkeys(fault.tests))
 
     def of(self, path):
-        """Returns the tests of a file; first those that have noticed a fault."""
+        """Returns the tests of a file, first those that have noticed a fault, then those that hand-written faults
+        name."""
         return list(dict.fromkeys(self.noticed.get(path, []) + list(self.named.get(path, []))))
 
     def around(self, path):

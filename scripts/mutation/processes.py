@@ -49,7 +49,7 @@ def started(command, cwd, env, errors=subprocess.STDOUT):
 
 
 def run(command, cwd, limit=None, env=None, errors=subprocess.STDOUT):
-    """Returns (status, output); the status is None if the time ran out. Its children end with it."""
+    """Returns (status, output); the status is None if the time ran out. The children of the command end with it."""
     with started(command, cwd, env, errors) as process:
         try:
             output, _ = process.communicate(timeout=limit)
@@ -59,8 +59,9 @@ def run(command, cwd, limit=None, env=None, errors=subprocess.STDOUT):
 
 
 def run_until(command, cwd, limit, env, mark):
-    """Returns (status, line). As `run`, but ends the command at the first line that `mark`, an expression or a function, matches,
-    because a command may wait for long after it has reported a failure."""
+    """Runs a command as `run` does, but ends it at the first line that `mark`, an expression or a function, matches: a
+    command may wait for long after it has reported a failure. Returns (status, that line); the line is None if none
+    matches."""
     matches = mark if callable(mark) else re.compile(mark).match
     is_late = threading.Event()
 
@@ -85,7 +86,8 @@ def run_until(command, cwd, limit, env, mark):
 
 
 def run_told(command, cwd, limit, env, mark):
-    """Returns (status, line, running): as `run_until`. `running` has the line that began each test that had not ended."""
+    """Does what `run_until` does, and returns (status, line, running). For each test that has begun and not ended,
+    `running` holds the line that reported its beginning."""
     begun = {}
 
     def note(line):

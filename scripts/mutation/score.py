@@ -1,5 +1,6 @@
-"""Counts how many faults of a set the tests notice, for written and for drawn faults. It runs first the tests of the file, then all
-tests of the target. If only these notice a fault, it runs the test that has reported it once more, alone."""
+"""Counts how many faults of a set the tests notice, for written and for drawn faults. Runs first the tests of the
+changed file, then all tests of the target. If a fault is noticed only when all tests run, the test that has reported it
+runs once more, alone."""
 
 import concurrent.futures
 import os
@@ -97,7 +98,7 @@ class KitScore:
                 if status == 0:
                     break
                 deaths += "Fatal error" in (said or "") or (status or 0) < 0
-                # The end of the process does not name its test: it is one of the running ones.
+                # If the process died, no line names the test that killed it. It is one of the running tests.
                 tests = [name_of(line, len(options) > 1) for line in [said or "", *running[-NEAR_TESTS:]]]
                 said = said or f"status {status}"
                 for test in tests[:1] if tests[0] else filter(None, tests):
@@ -105,7 +106,7 @@ class KitScore:
                     if self.says(test, program) and not self.kit.catches(test, SWIFT_LIMIT):
                         return "noticed", test, said[-150:]
                 told.append(said[-150:])
-            # On a loaded machine tests may fail, but they do not end the process.
+            # The fault is noticed: on a loaded machine tests may fail, but they do not end the process.
             if deaths == 2:
                 return "noticed", "", told[-1]
         return "MISSED", "", "; ".join(told)

@@ -2,7 +2,8 @@
 
 
 def verdict(mutant, answers):
-    """Returns the verdict by the reports of the tests, up to the one that has decided."""
+    """Returns the verdict and its text. `answers` holds (test, its report) for each test, up to the one that has
+    decided."""
     test, said = answers[-1]
     if said is None:
         return "MISSED", f"{mutant.breaks}; {test} does not say so"
