@@ -25,7 +25,7 @@ class Macro:
 
 
 def blank(match):
-    """Returns as many empty lines."""
+    """Returns only the line breaks of the match, so that later lines keep their numbers."""
     return "\n" * match.group().count("\n")
 
 
@@ -48,7 +48,7 @@ def declarations(path, text):
 
 
 def end_of_declaration(text, start):
-    """Returns the position behind its semicolon, or behind the body of an inline function."""
+    """Returns the position behind the semicolon of the declaration, or behind the body of an inline function."""
     depth = 0
     for token in re.compile(r"/\*.*?\*/|[{};]", re.S).finditer(text, start):
         if token.group() == "{":
@@ -63,7 +63,7 @@ def end_of_declaration(text, start):
 
 
 def macros(text):
-    """Yields the project's macros, each with the comment above it or above the definitions that it follows."""
+    """Yields the project's macros, each with its comment. Successive definitions share the comment above the first."""
     pattern = r"(?P<comment>/\*\*(?:(?!\*/).)*\*/\n)?#define (?P<name>RL[CK]_\w+)(?P<parameters>\([^)]*\))?(?P<value>(?:[^\n]*\\\n)*[^\n]*)"
     comment, end = "", 0
     for match in re.finditer(pattern, text, re.S):

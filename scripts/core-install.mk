@@ -33,8 +33,8 @@ install_pages = for page in $(1); do \
 			chmod 644 $(STAGED_MAN)/man3/$$name.3 || exit 1; \
 		done || exit 1; \
 	done
-# NAME, PREFIX: removes the page of that name, and the pages with the prefix that scripts/manual has made, or that lead
-# to one.
+# NAME, PREFIX: removes the page of that name. Of the pages whose names begin with the prefix, removes those that
+# scripts/manual has made, and those that are links to such a page.
 uninstall_pages = rm -f $(STAGED_MAN)/man3/$(1).3 && \
 	grep -lsZE '^(\.\\" Made from .* by scripts/manual\.|\.so man3/$(2)[a-z0-9_]*\.3)$$' $(STAGED_MAN)/man3/$(2)*.3 | xargs -0r rm -f
 
@@ -45,7 +45,7 @@ core-install-paths:
 	done
 
 # The paths may differ between two calls, so these files are written each time. A new file replaces the old one, which
-# may belong to another user (after `sudo make install`). The .pc file names paths below the prefix by the prefix.
+# may belong to another user (after `sudo make install`). The .pc file writes paths below the prefix with ${prefix}.
 core-descriptions: core-install-paths
 	@$(call describe,$(CORE_BUILD),crunloop.pc crunloop-config.cmake crunloop-config-version.cmake)
 
@@ -75,8 +75,9 @@ core-install: core-descriptions core manual
 	$(INSTALL) -m 644 $(CORE_BUILD)/crunloop-config.cmake $(CORE_BUILD)/crunloop-config-version.cmake $(STAGED_LIB)/cmake/crunloop/
 	@$(call install_pages,docs/man/crunloop.3 $(MANUAL)/rlc_*.3)
 
-# Uninstalls, with the same paths and the same sources. Removes what the installation put there, and its own folders if
-# they are then empty. Removes a link only if it leads to this version, so that a newer version stays complete.
+# Uninstalls. Call it with the paths and the sources of the installation. Removes what the installation put there, and
+# its own folders if they are then empty. Removes a link only if it leads to this version, so that a newer version stays
+# complete.
 core-uninstall: core-install-paths
 	@if [ "$$(readlink $(STAGED_LIB)/$(CORE_SONAME))" = libcrunloop.so.$(CORE_VERSION) ]; then \
 		rm -f $(STAGED_LIB)/libcrunloop.so $(STAGED_LIB)/$(CORE_SONAME); \

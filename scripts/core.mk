@@ -1,5 +1,5 @@
-# Builds the library and the tests of the C core without SwiftPM; core-install.mk installs it. Included by the Makefile;
-# also works alone:
+# Builds the library and the tests of the C core without SwiftPM; core-install.mk installs the library. The Makefile
+# includes this file, which also works alone:
 #   make -f scripts/core.mk core core-test SAN=address,undefined
 
 ifeq ($(origin CC),default)
@@ -14,21 +14,21 @@ CORE_VERSION := $(shell sed -n 's/^.define RLC_VERSION_[MP][A-Z]* //p' include/c
 # The number of the interface. A release that removes or changes something in the interface gets a new number.
 CORE_SONAME := libcrunloop.so.0
 CORE_BUILD := build/core
-# Set it empty for a compiler that the project does not test, such as a distribution's.
+# Set CORE_WERROR empty for a compiler that the project does not test, such as a distribution's.
 CORE_WERROR ?= -Werror
 CORE_STRICT := -std=c11 -Wall -Wextra -Wpedantic $(CORE_WERROR)
 # CORE_SHOWN: a folder of further system headers, for a compiler that does not search those of the system.
 CORE_SHOWN ?=
 CORE_INCLUDES := -Iinclude -ISources/CRunLoop/include
 CORE_CPPFLAGS := -D_GNU_SOURCE $(CORE_INCLUDES) -ISources/CRunLoopCore/internal -ISources/CRunLoop/internal $(if $(CORE_SHOWN),-isystem $(CORE_SHOWN))
-# The parts, which the Swift modules use, too, and rlc_loop, which is made of them. Together they are the library.
+# The library consists of the parts, which the Swift modules use, too, and of rlc_loop, which is made of the parts.
 PART_SOURCES := $(wildcard Sources/CRunLoopCore/*/*.c)
 CORE_SOURCES := $(PART_SOURCES) $(wildcard Sources/CRunLoop/*.c)
 CORE_HEADERS := $(wildcard include/crunloop/*.h Sources/CRunLoop/include/crunloop/*.h)
 ADAPTER_HEADERS := $(wildcard Sources/CRunLoop/include/crunloop/adapters/*.h)
 CORE_PRIVATE := $(wildcard Sources/CRunLoopCore/internal/*.h Sources/CRunLoop/internal/*.h include/crunloop_kit/*.h)
-# The files that the usual pass of a loop runs through: these are compiled for speed, if CFLAGS ask for that. All others
-# are compiled for size, also those whose functions always make a system call.
+# Most passes of a loop run through these files, which are compiled for speed if CFLAGS ask for that. All other files
+# are compiled for size, even those that each pass runs through, if their functions always make a system call.
 CORE_HOT := deadline_heap loop_post loop_run loop_timer port_set_readiness timer_due
 # Where the compiler has these options, they save the padding before functions, loops and jump targets: 2.2 kB of 54.
 CORE_PACKED := -fno-align-functions -fno-align-loops -fno-align-jumps
@@ -52,8 +52,8 @@ $(CORE_BUILD)/libcrunloop.a: $(CORE_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-# The library exports only the names of the map. Its own calls of these functions do not go through the linker's table.
-# Its read-only tables are in the pages of its code, which saves a mapping and up to two pages.
+# The library exports only the names of the map. Its own calls of these functions do not go through the linker's
+# procedure linkage table. Its read-only tables are in the pages of its code, which saves a mapping and up to two pages.
 $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION): $(CORE_OBJECTS) packaging/libcrunloop.map
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(CORE_SONAME) -Wl,-z,defs -Wl,-Bsymbolic-functions -Wl,-z,noseparate-code -Wl,--gc-sections \
 		-Wl,--version-script=packaging/libcrunloop.map \
@@ -72,8 +72,8 @@ TEST_FLAGS := $(CORE_STRICT) $(CORE_CPPFLAGS) -DRLC_INTERNAL_CHECKS $(TEST_FOLDE
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # The thread sanitizer of Swift's clang needs libraries of the Swift toolchain.
 TEST_SWIFT_LIB := $(wildcard $(dir $(CLANG))../lib/swift/linux)
-# bfd: gold, clang's default here, warns about each symbol of the address sanitizer.
 TEST_WRAPS := --wrap=malloc --wrap=calloc --wrap=realloc --wrap=free
+# The linker is bfd, because gold, clang's default here, warns about each symbol of the address sanitizer.
 TEST_LDFLAGS := -pthread $(if $(findstring clang,$(CC)),-fuse-ld=bfd) $(TEST_WRAPS:%=-Wl$(comma)%) \
 	$(if $(and $(findstring clang,$(CC)),$(findstring thread,$(SAN)),$(TEST_SWIFT_LIB)),-L$(TEST_SWIFT_LIB) -ldispatch -lBlocksRuntime -Wl$(comma)-rpath$(comma)$(TEST_SWIFT_LIB))
 TEST_PROGRAMS := $(patsubst %.c,$(TEST_BUILD)/%,$(notdir $(wildcard $(TEST_FOLDERS:%=%/*_test.c))))
@@ -91,7 +91,7 @@ $(TEST_BUILD)/harness.o: Tests/CRunLoopCoreTests/harness.c Tests/CRunLoopCoreTes
 vpath %_test.c $(TEST_FOLDERS)
 $(TEST_BUILD)/%_test: %_test.c $(TEST_OBJECTS) $(TEST_HEADERS)
 ifneq ($(STATIC),)
-	@# In two steps, so that allocations of the C library itself are not counted.
+	@# Links in two steps, so that the tests do not count allocations of the C library itself.
 	@$(CC) $(TEST_FLAGS) -c $< -o $@.o && ld -r $(TEST_WRAPS) $@.o $(TEST_OBJECTS) -o $@.whole.o && $(CC) -static $@.whole.o -pthread -o $@
 else
 	@$(CC) $(TEST_FLAGS) $< $(TEST_OBJECTS) $(TEST_LDFLAGS) -o $@
@@ -102,7 +102,7 @@ endif
 # The command that runs programs of another machine: RUN="qemu-aarch64 -L /usr/aarch64-linux-gnu".
 RUN ?=
 
-# The limit for each program. Sanitizers make programs some ten times slower.
+# The time limit of each program. Sanitizers make programs some ten times slower.
 TEST_SECONDS ?= $(if $(SAN),600,120)
 
 core-test: $(TEST_PROGRAMS) $(if $(findstring thread,$(SAN)),core-test-race)
@@ -122,7 +122,7 @@ adapter-test: $(TEST_OBJECTS)
 	@CLANG="$(CLANG)" FLAGS="$(TEST_FLAGS)" OBJECTS="$(TEST_OBJECTS)" LDFLAGS="$(TEST_LDFLAGS)" BUILD="$(TEST_BUILD)/adapters" SWIFT_LIB="$(TEST_SWIFT_LIB)" \
 		SECONDS_EACH=$(TEST_SECONDS) sh Tests/AdapterTests/run.sh
 
-# Checks that the sanitizer finds races: it must report one for the queue of posts with relaxed atomics.
+# Checks that the thread sanitizer finds races: it must report one if the queue of posts is built with relaxed atomics.
 RACE_OBJECTS := $(filter-out %/post_queue.o,$(TEST_OBJECTS))
 .PHONY: core-test-race
 core-test-race: $(RACE_OBJECTS)
@@ -157,9 +157,9 @@ $(SCHEDULED_BUILD)/core_scheduled: $(SCHEDULED_OBJECTS)
 scheduled-test: $(SCHEDULED_BUILD)/core_scheduled
 	timeout -k 5 300 $<
 
-# The same for the Swift module. Its sources and the scenarios are one module, so that the scenarios can use internal
-# declarations. Each file has its own object, so that only a changed file is compiled. The sources are sorted, because
-# their order matters to swiftc.
+# The Swift module under the same scheduler. Its sources and the scenarios are one module, so that the scenarios can use
+# internal declarations. Each file has its own object, so that only a changed file is compiled. The sources are sorted,
+# because their order matters to swiftc.
 
 KIT_BUILD := build/core-test/scheduled-kit
 KIT_SOURCES := $(sort $(shell find Sources/RunLoopKit -name '*.swift')) Tests/Scheduled/kit/KitScheduled.swift

@@ -20,7 +20,7 @@ def quoted(text, always=False):
 
 
 class Prose:
-    """Tells functions from types by their names. Collects the pages to which the text refers."""
+    """Converts texts: distinguishes functions from types by their names, and collects the pages that texts refer to."""
 
     def __init__(self, functions):
         self.functions, self.pages = functions, set()

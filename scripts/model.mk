@@ -1,7 +1,7 @@
 # Builds and installs the whole model as a library for C hosts (include/runloopkit). Included by the Makefile.
 #   make install-model PREFIX=/usr/local [LIBDIR=...] [DESTDIR=...] [MODEL_RUNTIME=system]
 # MODEL_RUNTIME: contained (the library contains the Swift runtime), or system (it needs the runtime of the toolchain
-# that built it). Both libraries have the same name: install one of them.
+# that built it). Both libraries have the same name: install only one of them.
 MODEL_RUNTIME ?= contained
 MODEL_BUILD := build/model/$(MODEL_RUNTIME)
 MODEL_SONAME := librunloopkit.so.0
@@ -10,9 +10,9 @@ MODEL_HEADERS := $(wildcard include/runloopkit/*.h)
 MODEL_MODULES := RunLoopKitC RunLoopKit RunLoopEvents RunLoopPorts RunLoopLibc
 MODEL_SOURCES := $(foreach module,$(MODEL_MODULES),$(shell find Sources/$(module) -name '*.swift'))
 
-# These options make the library start quickly (docs/PERFORMANCE.md). It contains the C++ library, as it contains
-# Swift's runtime: for a shared C++ library the dynamic linker would look up some 5,000 names. Its relocations are
-# packed, if the C library of this machine supports that (glibc 2.36).
+# These options make the library start quickly (docs/PERFORMANCE.md). A library that contains Swift's runtime also
+# contains the C++ library: for a shared C++ library the dynamic linker would look up some 5,000 names. The library's
+# relocations are packed, if the C library of this machine supports that (glibc 2.36).
 MODEL_CXX_LIBRARY = $(shell g++ -print-file-name=libstdc++.a)
 MODEL_PACKED := $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
 	awk '{ split($$2, v, "."); if (v[1] > 2 || v[2] >= 36) print "-Xlinker -z -Xlinker pack-relative-relocs" }')
@@ -23,7 +23,7 @@ MODEL_MAIN_QUEUE := $(if $(filter contained,$(MODEL_RUNTIME)),$(MODEL_BUILD)/pro
 
 .PHONY: model model-descriptions install-model uninstall-model model-test
 
-# Lists the objects by the names of the sources, because SwiftPM leaves objects of files that are gone. Of the
+# Lists the objects by the names of the sources, because SwiftPM does not remove objects of files that are gone. Of the
 # toolchain's linkers only lld applies `local: *` to Swift's protected symbols, too. The library stays loaded
 # (nodelete), because it contains the destructor of a thread's key and the Swift runtime.
 model: core-install-paths
@@ -41,7 +41,7 @@ model: core-install-paths
 		-Xlinker --version-script=packaging/librunloopkit.map -Xlinker -soname=$(MODEL_SONAME) -Xlinker --gc-sections \
 		-Xlinker -z -Xlinker defs -Xlinker -z -Xlinker nodelete -Xlinker --strip-all $(MODEL_PACKED)
 
-# The rule for compatible versions is that of the core.
+# runloopkit uses the core's file of versions for CMake: the same versions are compatible.
 model-descriptions: core-install-paths
 	@$(call describe,$(MODEL_BUILD),runloopkit.pc runloopkit-config.cmake crunloop-config-version.cmake)
 
@@ -56,7 +56,7 @@ install-model: model model-descriptions manual
 	$(INSTALL) -m 644 $(MODEL_BUILD)/crunloop-config-version.cmake $(STAGED_LIB)/cmake/runloopkit/runloopkit-config-version.cmake
 	@$(call install_pages,$(MANUAL)/runloopkit.3 $(MANUAL)/rlk_*.3)
 
-# As core-uninstall.
+# Uninstalls the model as core-uninstall does the core.
 uninstall-model: core-install-paths
 	@if [ "$$(readlink $(STAGED_LIB)/$(MODEL_SONAME))" = $(MODEL_LIBRARY) ]; then \
 		rm -f $(STAGED_LIB)/librunloopkit.so $(STAGED_LIB)/$(MODEL_SONAME); \
