@@ -88,8 +88,8 @@
     }
   }
 
-  /// The `info` of one item in CFRunLoop. Each item has its own: to CFRunLoop, sources with the same function and
-  /// `info` are equal.
+  /// The `info` of one item in CFRunLoop. Each item has its own `Part`, because CFRunLoop takes sources with the same
+  /// functions and the same `info` for equal.
   private final class Part {
     let attachment: Attachment
     /// Nil for the observer.

@@ -43,7 +43,7 @@
     /// The host creates one descriptor, an eventfd.
     /// - Parameters:
     ///   - loop: The calling thread's loop, which the host retains.
-    ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
+    ///   - mode: The one mode that the host serves. Other hosts may serve other modes of the loop, but not this one.
     ///   - foundationMode: While Foundation's loop runs in another mode, it does not serve this loop.
     ///   - onStop: Called on the loop's thread after another thread, or a callout of either loop, has called `stop()`;
     ///     not after `detach()`. For example `{ CFRunLoopStop(CFRunLoopGetCurrent()) }`. Released with the host.

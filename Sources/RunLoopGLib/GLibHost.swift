@@ -49,7 +49,7 @@
     ///
     /// - Parameters:
     ///   - loop: The calling thread's loop, which the host retains.
-    ///   - mode: Each host serves one mode; a loop may have several hosts, a mode one at a time.
+    ///   - mode: The one mode that the host serves. Other hosts may serve other modes of the loop, but not this one.
     ///   - context: A `GMainContext *`, which the host does not retain; nil for the default context.
     ///   - priority: The priority of the GLib source; 0 is `G_PRIORITY_DEFAULT`. Sources of a lower priority wait while
     ///     the loop has work.

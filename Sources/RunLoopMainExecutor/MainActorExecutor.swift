@@ -145,8 +145,8 @@ extension RunLoop.MainActorExecutor {
     if case .loops(let loop) = state.current { loop.stop() }
   }
 
-  /// Runs the main actor's jobs that are queued now, those of a higher priority first, and leaves the jobs that these
-  /// enqueue for the next call [RLK-MAINEXEC-4].
+  /// Runs the main actor's jobs that are queued now, those of a higher priority first. Jobs that are enqueued meanwhile
+  /// wait for the next call [RLK-MAINEXEC-4].
   ///
   /// - Returns: The number of jobs that it has run. Zero if a job of the main actor makes the call, for example in a
   ///   dialog that runs the host's loop: no other job runs before that one ends.

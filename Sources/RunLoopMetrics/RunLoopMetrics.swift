@@ -42,7 +42,7 @@
       last = Mutex(loop.statistics)
     }
 
-    /// Adds to the counters what the loop has done since the last export; at first, since this object was made.
+    /// Adds to the counters what the loop has done since the last export, or since this object was made.
     ///
     /// If two threads call it, each step of the loop is counted once. If the statistics were reset, what the loop did
     /// between the last export and the reset is not counted. After a loop has ended, the call still exports what
@@ -57,7 +57,7 @@
       metrics.add(done)
     }
 
-    /// Makes a timer that exports periodically. Add it to any mode of any loop, also of this one.
+    /// Makes a timer that exports periodically. Add it to any mode of any loop, the measured loop included.
     ///
     /// The timer does not keep the mode running, and retains this object. Invalidate it to end the exports.
     /// - Parameters:
@@ -73,8 +73,8 @@
   }
 
   extension RunLoop.Statistics {
-    /// Whether the statistics were reset since `last`: otherwise no figure decreases. A reset after which every figure
-    /// has grown beyond its old value is not noticed, and part of the work is then not counted.
+    /// Whether the statistics were reset since `last`: without a reset no figure decreases. A reset after which every
+    /// figure has grown beyond its old value is not noticed, and part of the work is then not counted.
     fileprivate func hasRestarted(since last: Self) -> Bool {
       runs < last.runs || passes < last.passes || sleeps < last.sleeps || runTime < last.runTime
         || timersFired < last.timersFired || sourcesPerformed < last.sourcesPerformed

@@ -31,7 +31,7 @@
     /// Makes a service whose thread is not started.
     ///
     /// - Parameters:
-    ///   - name: For debuggers and /proc, cut to 15 bytes there.
+    ///   - name: The thread's name. Debuggers and /proc show its first 15 bytes.
     ///   - stackSize: In bytes; nil for the system's default.
     ///   - setUp: Adds the items of the thread's loop. Called once on the thread, before the thread accepts work. If it
     ///     throws, `run()` throws its error.
@@ -44,8 +44,8 @@
     /// Starts the thread, and waits for its end.
     ///
     /// - Throws: The error of the set-up, or the one that `fail(_:)` was given. `CancellationError` if the task was
-    ///   cancelled. A `RunLoopError`: `.alreadyStarted` if it was run before; `.system` if the system has no thread or
-    ///   descriptor.
+    ///   cancelled. A `RunLoopError`: `.alreadyStarted` if the service was run before; `.system` if the system has no
+    ///   thread or descriptor left.
     /// - Blocks: No thread: it suspends the task. It does not return while a callout runs.
     public func run() async throws {
       // The start cannot be cancelled: until it is over there is no thread to stop. If the service must end meanwhile,
@@ -67,8 +67,8 @@
       try Task.checkCancellation()
     }
 
-    /// Ends the service with an error: the thread stops now, and `run()` throws the error. For callouts, which cannot
-    /// throw. Only the first error counts.
+    /// Ends the service with an error: the thread stops now, and `run()` throws the error. Meant for callouts, which
+    /// cannot throw. Only the first error counts.
     ///
     /// - Re-entry: Allowed from callouts. - Blocks: No.
     public func fail(_ error: any Error) {

@@ -4,7 +4,7 @@ internal import RunLoopLibc
 /// A thread that runs the closures of `call`, and the jobs of tasks that prefer this executor, one after the other.
 final class OwnThread: TaskExecutor, @unchecked Sendable {
   private let lock = TurnLock()
-  /// Signalled with each piece of work, and at the end.
+  /// Signalled when a piece of work is added, and by `end`.
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   /// First in, first out. Guarded by `lock`.
   private var work: [Piece] = []

@@ -6,7 +6,7 @@ final class Participant: @unchecked Sendable {
   let turns: Turns
   /// Signalled when this participant gets the turn, or has to move the clock.
   let condition: UnsafeMutablePointer<pthread_cond_t>
-  /// Happens when the participant leaves.
+  /// Happens when the participant leaves for good.
   let departure = Occasion()
   /// The wait that blocks it; nil while it can run.
   var wait: Wait?
@@ -14,7 +14,7 @@ final class Participant: @unchecked Sendable {
   var isAway = false
   /// The number of its polls since it last blocked.
   var polls = 0
-  /// How often the system has called its thread's destructors.
+  /// The number of rounds of destructors that the system has begun at the end of its thread.
   var destructorRounds = 0
   /// The system's number of its thread; 0 before the thread's first step.
   var threadID: Int32 = 0
@@ -26,7 +26,7 @@ final class Participant: @unchecked Sendable {
     /// The address of the number whose change ends the wait, or 0.
     var word: UInt = 0
     let deadline: UInt64
-    /// For `description`, which a person reads.
+    /// What the participant waits for, in words for `description`.
     let purpose: String
   }
 

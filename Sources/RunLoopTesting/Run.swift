@@ -8,8 +8,8 @@ extension VirtualTime {
   /// ends as at the end of a thread. Then the clock stands still, and the other participants run until they would need
   /// the clock. A participant that is left after that is an error: stop and `join` each thread that the body starts.
   ///
-  /// The calling task is suspended meanwhile and blocks no thread of its pool. The body runs as part of the task: an
-  /// `#expect` in it belongs to the calling test.
+  /// The calling task is suspended meanwhile, and blocks no thread of the runtime's pool. The body runs as part of the
+  /// task: an `#expect` in the body belongs to the calling test.
   ///
   /// - Parameters:
   ///   - start: The monotonic clock's first value. The boot-time clock equals it until `suspend` is called. The wall

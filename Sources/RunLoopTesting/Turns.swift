@@ -36,7 +36,7 @@ final class Turns: @unchecked Sendable {
   /// The value of `progress` when a standstill was last reported.
   private var reportedProgress: UInt64 = .max
 
-  /// A participant that has polled so often without blocking sleeps for `spinSleep`.
+  /// A participant that has polled this often without blocking sleeps for `spinSleep` nanoseconds.
   private static let pollsPerInstant = 64
   private static let spinSleep: UInt64 = 500_000
   /// The clock stops at this value: `UInt64.max` means "never", and is no time.
@@ -97,7 +97,8 @@ final class Turns: @unchecked Sendable {
     pthread_getspecific(key).map { Unmanaged<Participant>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Makes the calling thread a participant, unless it is one. A loop of the thread must have been made in these turns.
+  /// Makes the calling thread a participant, unless it is one. If the thread has a loop, the loop must belong to these
+  /// turns.
   func enterCurrentThread() -> Participant {
     if let participant = current { return participant }
     refuseOthers()
@@ -205,7 +206,8 @@ final class Turns: @unchecked Sendable {
 
   // MARK: Blocking
 
-  /// Blocks until the awaited event has come or the clock has reached the deadline, and then until it gets the turn.
+  /// Blocks the participant until the awaited event has come or the clock has reached the deadline, and then until the
+  /// participant gets the turn.
   func block(_ participant: Participant, _ wait: Participant.Wait) {
     lock.withLock { blockLocked(participant, wait) }
   }

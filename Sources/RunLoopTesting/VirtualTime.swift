@@ -81,10 +81,10 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
       patience: Patience(whenStuck))
   }
 
-  /// Makes a virtual time, and the calling thread its first participant. The thread must not have made its loop before.
-  /// Its loop, and the loops of all threads that it starts by RunLoopKit or by `start`, use this virtual time.
+  /// Makes a virtual time, and makes the calling thread its first participant. The thread must not have a loop yet. The
+  /// thread's loop, and the loops of all threads that it starts by RunLoopKit or by `start`, use this virtual time.
   ///
-  /// It is meant for the main thread of a program: `RunLoop.main` has the clock of the main thread [RLK-KERNEL-6].
+  /// Meant for the main thread of a program: `RunLoop.main` has the clock of the main thread [RLK-KERNEL-6].
   ///
   /// - Parameters:
   ///   - start: The monotonic clock's first value. The boot-time clock equals it until `suspend` is called. The wall

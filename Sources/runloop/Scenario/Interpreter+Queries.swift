@@ -5,7 +5,7 @@ extension Interpreter {
     emit(text(of: query, line, thread), on: thread)
   }
 
-  /// `WHAT ARGS = ANSWER`
+  /// Returns the line of a query: `WHAT ARGS = ANSWER`.
   private func text(of query: Query, _ line: Int, _ thread: ScenarioThread?) -> String {
     func loop(_ name: LoopName) -> RunLoop { resolve(name, thread, line) }
     func yes(_ answer: Bool) -> String { answer ? "yes" : "no" }
@@ -29,7 +29,7 @@ extension Interpreter {
     }
   }
 
-  /// The queries about an item alone.
+  /// Returns the line of a query that names an item and no loop.
   private func itemText(of query: Query, _ line: Int) -> String {
     func yes(_ answer: Bool) -> String { answer ? "yes" : "no" }
     switch query {

@@ -1,6 +1,6 @@
 import RunLoopKit
 
-/// The lines that declare items.
+/// Parses the lines that declare items.
 enum ItemParser {
   static func parse(_ words: [Substring], kind: ItemDeclaration.Kind, line: Int) throws(ScenarioError)
     -> ItemDeclaration

@@ -13,7 +13,7 @@ final class ItemRecord: Sendable {
     /// The interpreter's only reference to the item.
     var item: RunLoop.Item?
     var ports = Ports(reading: -1, writing: -1)
-    /// Retained by the item.
+    /// The item retains it.
     weak var context: ItemContext?
     var calls = 0
     /// The number of the item's callouts that are on the stack.
@@ -21,7 +21,7 @@ final class ItemRecord: Sendable {
     var callsPerActivity: [UInt: Int] = [:]
   }
 
-  /// The two ends of a pipe; for an event counter the same descriptor twice.
+  /// The two ends of a pipe; for an eventfd the same descriptor twice.
   struct Ports: Sendable {
     let reading: Int32
     let writing: Int32
@@ -55,7 +55,7 @@ final class ItemRecord: Sendable {
     state.withLock { $0.ports = ports }
   }
 
-  /// Releases the reference outside the lock: that may destroy the item.
+  /// Releases the reference outside of the lock, because the release may destroy the item.
   func drop() {
     _ = state.withLock { $0.item.take() }
   }

@@ -46,7 +46,7 @@ enum ScenarioCommand {
     let time = Timeline(
       isVirtual: isVirtual, scale: scale * scenario.settings.slowness, quantum: scenario.settings.quantum)
     Output.write(Interpreter(file: file, scenario: scenario, time: time).run())
-    // Threads of the scenario may still run; nothing may wait for them.
+    // Threads of the scenario may still run. `_exit` ends them, and runs nothing that could wait for them.
     _exit(Output.status(0))
   }
 

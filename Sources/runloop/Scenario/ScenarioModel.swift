@@ -5,7 +5,7 @@ struct Scenario: Sendable {
   var settings = Settings()
   var items: [ItemDeclaration] = []
   var rules: [Rule] = []
-  /// The first is that of the primary thread.
+  /// The first section is that of the primary thread.
   var sections = [Section(name: "A")]
   var timed: [TimedActions] = []
 

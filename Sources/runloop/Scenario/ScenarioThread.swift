@@ -27,7 +27,7 @@ final class ScenarioThread: Sendable {
   private struct State {
     var hasStarted = false
     var loop: RunLoop?
-    /// Kept until `join`: when the loop ends, it calls the `cancel` hooks of its sources, and the trace names the loop.
+    /// Kept until `join`: a loop that ends calls the `cancel` hooks of its sources, and their lines name the loop.
     var loopIdentity: ObjectIdentifier?
     var worker: WorkerThread?
   }

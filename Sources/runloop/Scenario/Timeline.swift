@@ -44,7 +44,7 @@ final class Timeline: Sendable {
     duration / .milliseconds(1) / scale
   }
 
-  /// The beginning of the bucket that holds the duration, in unscaled milliseconds.
+  /// The duration, rounded down to a multiple of `quantum`, in unscaled milliseconds.
   func bucket(_ duration: Duration) -> Int {
     Int(clamping: (milliseconds(duration) / quantum).rounded(.down) * quantum)
   }
