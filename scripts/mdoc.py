@@ -94,7 +94,7 @@ class Prose:
         return out
 
     def paragraphs(self, lines):
-        """Converts paragraphs, with lists (- and definitions below them) and indented tables."""
+        """Converts paragraphs, with lists ("- " and definitions below the items) and indented tables."""
         out, block = [], []
         for line in list(lines) + [""]:
             if line:

@@ -1,4 +1,4 @@
-# Builds and installs the whole model as a library for C hosts (include/runloopkit). Included by the Makefile.
+# Builds and installs the whole model as a library for C hosts (include/runloopkit). The Makefile includes this file.
 #   make install-model PREFIX=/usr/local [LIBDIR=...] [DESTDIR=...] [MODEL_RUNTIME=system]
 # MODEL_RUNTIME: contained (the library contains the Swift runtime), or system (it needs the runtime of the toolchain
 # that built it). Both libraries have the same name: install only one of them.

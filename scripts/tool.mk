@@ -1,4 +1,4 @@
-# Installs the command runloop and its manual page, runloop(1). Included by the Makefile.
+# Installs the command runloop and its manual page, runloop(1). The Makefile includes this file.
 #   make install-tool PREFIX=/usr/local [BINDIR=...] [MANDIR=...] [DESTDIR=...]
 # The command needs the Swift runtime of the toolchain that built it.
 BINDIR ?= $(PREFIX)/bin

@@ -109,7 +109,7 @@ class Core:
         return ["./" + program] + ([name for name in test.split(":")[1:] if name] if kind == "scheduled" else [])
 
     def learn_limit(self, test):
-        """Measures how long the test may take with a fault. It must pass without one."""
+        """Measures how long the test may take with a fault. The test must pass without a fault."""
         began = time.monotonic()
         said = self.catches(test, USUAL_LIMIT * (5 if test == "scheduled:" else 1))
         if said:
