@@ -20,7 +20,7 @@ static int watch(const rlc_event_port *port, int fd) {
     return epoll_ctl(port->fd, EPOLL_CTL_ADD, fd, &event) < 0 ? rlc_failed("epoll_ctl") : 0;
 }
 
-/** Without an inner descriptor the port is the flag alone, which needs no epoll descriptor. */
+/** Creates the flag. A port without an inner descriptor consists of it alone, and needs no epoll descriptor. */
 static int create_flag(rlc_event_port *port) {
     port->flag = rlc_made("eventfd", eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     return port->flag < 0 ? port->flag : 0;
@@ -58,7 +58,7 @@ void rlc_event_port_close(rlc_event_port *port) {
 
 void rlc_event_port_set_flag(const rlc_event_port *port, bool is_up) {
     uint64_t value = 1;
-    /* The result does not matter: EAGAIN means that the flag is up or down already. */
+    /* The result does not matter: EAGAIN means that the flag is already as the caller wants it. */
     ssize_t size = is_up ? write(port->flag, &value, sizeof value) : read(port->flag, &value, sizeof value);
     (void)size;
 }

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* libdispatch exports these for CoreFoundation. Weak: a process without libdispatch finds NULL. */
+/* libdispatch exports these for CoreFoundation. They are weak, so that a process without libdispatch finds NULL. */
 extern int _dispatch_get_main_queue_handle_4CF(void) __attribute__((weak));
 extern void _dispatch_main_queue_callback_4CF(void *message) __attribute__((weak));
 
@@ -21,7 +21,7 @@ bool rlc_is_main_thread(void) {
     return getpid() == (pid_t)syscall(SYS_gettid);
 }
 
-#ifdef RLC_WITH_KIT /* not in libcrunloop, which does not need the main thread's end */
+#ifdef RLC_WITH_KIT /* libcrunloop lacks this: it need not know when the main thread ends */
 static void main_thread_ends(void *key) {
     (void)key;
     if (rlk_kit_main_thread_ends != NULL && rlc_is_main_thread())
@@ -29,8 +29,8 @@ static void main_thread_ends(void *key) {
 }
 
 /*
- * Runs on the thread that loads the library. It does not check that this is the main thread, which would cost two
- * system calls at each start.
+ * Runs on the thread that loads the library, which usually is the main thread. main_thread_ends checks that. A check
+ * here would cost two system calls at each start of a process.
  */
 __attribute__((constructor)) static void watch_main_thread(void) {
     static pthread_key_t key;
@@ -42,9 +42,9 @@ __attribute__((constructor)) static void watch_main_thread(void) {
 static _Atomic bool has_handle;
 
 /*
- * The first call makes libdispatch create the handle and keep its number; if no descriptor is free, libdispatch ends
- * the process. So this function first checks that a descriptor is free. During the call it occupies the free numbers
- * of 0, 1 and 2, so that the handle gets none of them.
+ * The first call of _dispatch_get_main_queue_handle_4CF makes libdispatch create the handle, an eventfd, and keep its
+ * number. If no number is free, libdispatch ends the process. So this function first checks that one is free. During
+ * the call it occupies those of the numbers 0, 1 and 2 that are free, so that the handle gets none of them.
  */
 static int make_handle(void) {
     int taken[STDERR_FILENO + 1], count = 0, fd;

@@ -18,13 +18,13 @@
 #include <unistd.h>
 
 #ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434 /* the same number on all architectures, like every call since 5.1 */
+#define SYS_pidfd_open 434 /* on all architectures but Alpha */
 #endif
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
 
-/* P_PIDFD, a name that <sys/wait.h> of older C libraries lacks. */
+/* The value of P_PIDFD: <sys/wait.h> of older C libraries lacks this name. */
 enum { WAIT_BY_DESCRIPTOR = 3 };
 
 static int status_of(long result) {
@@ -67,7 +67,7 @@ int rlc_process_start(int32_t process_id, uint64_t *ret_start) {
     return 0;
 }
 
-/** Returns the number of a descriptor's process; -ESRCH if its exit status was taken, or another -errno. */
+/** Returns the number (PID) of a descriptor's process; -ESRCH if its exit status was taken, or another -errno. */
 static int number_of(int process_fd) {
     char path[64], text[1024];
     (void)snprintf(path, sizeof path, "/proc/self/fdinfo/%d", process_fd);
@@ -92,8 +92,8 @@ static int wait_as(idtype_t kind, int id, siginfo_t *ret_info, int options) {
 }
 
 /**
- * Waits by the descriptor. If that is -1, or the kernel refuses such waits, waits by the number, which stays the
- * child's until its exit status is taken.
+ * Waits for a child, by its descriptor. If process_fd is -1, or the kernel refuses to wait by a descriptor, waits by
+ * the child's number. No other process gets this number before the exit status is taken.
  */
 static int wait_for(int process_fd, int32_t process_id, siginfo_t *ret_info, int options) {
     if (process_fd < 0)
@@ -118,8 +118,8 @@ int rlc_kit_wait_for_process(int process_fd, int32_t process_id) {
 /* ---- signals ---- */
 
 /**
- * Sends a signal to a child by its number, which stays the child's until this process waits for it. Other processes may
- * lose their number at any time.
+ * Sends a signal to a child by its number, which no other process gets before this process takes the exit status. Fails
+ * for a process that is no child: its number may belong to another process by now.
  */
 static int send_to_child(int process_fd, int signal) {
     siginfo_t unused;
@@ -136,7 +136,7 @@ int rlc_process_send(int process_fd, int signal) {
             return status;
     }
     int by_number = rlc_call_fell_back(RLC_CALL_PIDFD_SEND_SIGNAL, send_to_child(process_fd, signal));
-    /* If the fallback cannot know, because the process is no child or there is no /proc, the first status counts. */
+    /* If the fallback cannot send, because the process is no child or there is no /proc, returns the first status. */
     return by_number >= 0 || by_number == -ESRCH || by_number == -EPERM ? by_number : status;
 }
 
@@ -158,7 +158,7 @@ int rlc_process_take_exit(int process_fd, int32_t process_id, rlc_process_exit *
     return 1;
 }
 
-/* Notes the failure of a function that returns a positive errno number. */
+/* Notes `call` if it has failed: `error` is its result, an errno number or 0. Returns 0 or -errno. */
 static int noted(const char *call, int error) {
     return error == 0 ? 0 : rlc_failed_with(call, -error);
 }

@@ -22,7 +22,7 @@ static bool contains(rlc_signals signals, int number) {
     return (signals >> (number - 1) & 1) != 0;
 }
 
-/** Converts to a sigset_t. sigaddset(3) refuses the two signals that the C library keeps for itself. */
+/** Converts to a sigset_t. sigaddset(3) refuses the signals that the C library keeps for itself. */
 static int set_of(rlc_signals signals, sigset_t *ret_set) {
     sigset_t set;
     (void)sigemptyset(&set);

@@ -10,7 +10,7 @@ typedef struct rlc_deadline_entry {
     uint64_t deadline_ns;
 } rlc_deadline_entry;
 
-/* One comparison of 128 bits, where they exist: no branches, which the processor would often guess wrong. */
+/* Makes one comparison of 128 bits where the compiler can: the processor would often mispredict the branches. */
 static inline bool rlc_deadline_entry_is_before(rlc_deadline_entry left, rlc_deadline_entry right) {
 #ifdef __SIZEOF_INT128__
     __extension__ typedef unsigned __int128 key;
@@ -32,9 +32,9 @@ enum { RLC_HEAP_ARITY = 4 };
 /** The owner allocates the arrays, with room for every timer. So no function here can fail. */
 typedef struct rlc_deadline_heap {
     rlc_deadline_entry *entries;
-    uint32_t *positions; /**< By slot. */
+    uint32_t *positions; /**< By slot: the index of the timer's entry, or RLC_NOT_IN_HEAP. */
     uint32_t count;
-    bool is_settled; /**< The first entry's key is its timer's present deadline. */
+    bool is_settled; /**< True: the first entry's key is up to date. False: it may be too early. */
     uint64_t moves;  /**< How often an entry was put in or moved. */
 } rlc_deadline_heap;
 

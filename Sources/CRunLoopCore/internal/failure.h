@@ -6,13 +6,13 @@
 #include <crunloop/kernel.h>
 #include <errno.h>
 
-/** Stands for each function of malloc(3), and for a kernel table's own allocator. */
+/** The name to note for each function of malloc(3), and for a kernel table's own allocator. */
 #define RLC_MALLOC "malloc"
 
 /**
  * Notes the call that failed.
  *
- * @param call   A constant, spelled as in its manual page; NULL: the status is not that of a call.
+ * @param call   A constant, spelled as in its manual page; NULL if the function fails without a failed call.
  * @param status The result of the function that fails.
  * @return `status`.
  */
@@ -26,7 +26,7 @@ static inline int rlc_refused(int status) {
     return rlc_failed_with(NULL, status);
 }
 
-/** As rlc_descriptor_adopt, and notes the call that failed: for a descriptor that `call` has just made. */
+/** Adopts by rlc_descriptor_adopt what `call` has just returned, a descriptor or -1. If either fails, notes it. */
 int rlc_made(const char *call, int made);
 
 #endif

@@ -1,16 +1,16 @@
-/** Tables of system calls that embedders have made, perhaps with headers of another version. */
+/** For kernel tables that embedders have made, perhaps with headers of another version. */
 #ifndef RLC_KERNEL_INTERNAL_H
 #define RLC_KERNEL_INTERNAL_H
 
 #include <crunloop/kernel.h>
 
 /**
- * The size of a table in version 0.1: every table has these members. Before the core uses a later member, it checks
- * that the table has it.
+ * The size of a table in version 0.1. Every table has at least these members. Before the core uses a later member, it
+ * checks that the table has it.
  */
 #define RLC_KERNEL_FIRST_SIZE (offsetof(rlc_kernel, replace) + sizeof(((rlc_kernel *)0)->replace))
 
-/** Returns the table to create an object with. NULL: the table is too short, which is -EINVAL. */
+/** Returns the table for a new object. Returns NULL if it is too short; the caller then fails with -EINVAL. */
 static inline const rlc_kernel *rlc_kernel_or_default(const rlc_kernel *kernel) {
     if (kernel == NULL)
         return rlc_kernel_default();
@@ -18,9 +18,9 @@ static inline const rlc_kernel *rlc_kernel_or_default(const rlc_kernel *kernel) 
 }
 
 /**
- * Returns by how many nanoseconds the kernel may end a wait of this thread late. RLC_TIME_FOREVER: that is not known,
- * or the kernel counts in milliseconds. Makes two system calls; for a table other than rlc_kernel_default() it makes
- * none, and returns the kernel's usual value.
+ * Returns by how many nanoseconds the kernel may end a wait of this thread late; RLC_TIME_FOREVER if that is unknown,
+ * or if the kernel's waits count in milliseconds. Makes two system calls. For a table other than rlc_kernel_default()
+ * makes none, and returns the value that is usual on Linux.
  */
 uint64_t rlc_kernel_wait_slack(const rlc_kernel *kernel);
 
