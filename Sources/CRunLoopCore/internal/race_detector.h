@@ -25,7 +25,7 @@ static inline void rlc_race_acquire(const void *object) {
     (void)object;
 }
 #else
-/* Weak: a process without the runtime finds NULL. */
+/* They are weak, so that a process without the runtime finds NULL. */
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 

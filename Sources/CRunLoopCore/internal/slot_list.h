@@ -9,7 +9,7 @@
 
 #define RLC_NO_SLOT UINT32_MAX
 
-/** Lies in each record at the same offset: `position`. Pass a constant for it. */
+/** Lies in each record at the same offset, the `position` of these functions. Pass a constant, for speed. */
 typedef struct rlc_slot_link {
     uint32_t next, previous;
 } rlc_slot_link;

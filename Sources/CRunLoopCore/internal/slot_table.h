@@ -29,7 +29,7 @@ typedef struct rlc_slot_table {
     uint32_t chunk_count, chunk_room;
     uint32_t touched;    /**< Records that were in use at least once. */
     uint32_t count;      /**< Records in use; in a table with holes (slot_holes.h) minus `enough`, modulo 2^32. */
-    uint32_t generation; /**< Even. A slot in new memory gets the next one when it is claimed first. */
+    uint32_t generation; /**< Even. A slot in new memory gets this + 1 when it is first claimed. */
     rlc_unused_slots unused;
 } rlc_slot_table;
 
@@ -68,7 +68,7 @@ static inline uint32_t rlc_token_generation(rlc_token token) {
     return (uint32_t)(token.bits >> 32);
 }
 
-/** Returns the record of the token's slot if no later one was claimed there; else NULL. For tokens that were valid. */
+/** Returns the record of a token; NULL if the token is stale. For tokens that were valid once. */
 static inline void *rlc_slot_table_named(const rlc_slot_table *table, rlc_token token) {
     if (rlc_token_slot(token) >= table->touched)
         return NULL;
@@ -76,7 +76,7 @@ static inline void *rlc_slot_table_named(const rlc_slot_table *table, rlc_token 
     return record->generation == rlc_token_generation(token) ? record : NULL;
 }
 
-/** Returns the record of a token; NULL if the token is stale. */
+/** As rlc_slot_table_named, for any token: NULL also if no record ever had it. */
 static inline void *rlc_slot_table_find(const rlc_slot_table *table, rlc_token token) {
     return (rlc_token_generation(token) & 1) != 0 ? rlc_slot_table_named(table, token) : NULL;
 }

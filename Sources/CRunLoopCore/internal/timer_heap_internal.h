@@ -12,8 +12,8 @@
 
 /*
  * An armed timer has one entry, ordered by deadline: in RLC_EXACT if its tolerance is 0, else in RLC_TOLERANT. While
- * all tolerances are equal, the first timer of RLC_TOLERANT is also the first that becomes late. Once two armed timers
- * have different tolerances, and until RLC_TOLERANT is empty, each of its timers has an entry in RLC_LATEST too,
+ * all timers of RLC_TOLERANT have the same tolerance, the first of them is also the first that becomes late. Once two
+ * of them have different tolerances, and until RLC_TOLERANT is empty, each of them has a second entry, in RLC_LATEST,
  * ordered by deadline + tolerance.
  * An entry's key is never later than its timer's deadline. Arming a timer for a later date changes the timer only;
  * settle() brings the key up to date when the entry comes to the top.
@@ -26,8 +26,8 @@ typedef struct rlc_heap_timer {
     rlc_slot slot;
     void *context;
     uint64_t deadline_ns;
-    uint32_t sequence; /**< The number of the last arming; 0: not armed. */
-    bool marks[2];     /**< Free for rlc_loop. */
+    uint32_t sequence; /**< The number of its last arming; 0 while it is not armed. */
+    bool marks[2];     /**< Only rlc_loop uses them. */
 } rlc_heap_timer;
 
 struct rlc_timer_heap {
@@ -38,7 +38,7 @@ struct rlc_timer_heap {
     uint32_t room; /**< For how many timers the arrays have room. */
     uint32_t sequence;
     bool knows_tolerance;         /**< A timer has had a tolerance: RLC_TOLERANT, RLC_LATEST, latest_ns have arrays. */
-    uint64_t *latest_ns;          /**< By slot: deadline + tolerance; 0 if not armed since knows_tolerance is set. */
+    uint64_t *latest_ns;          /**< By slot: deadline + tolerance; 0 if not armed since knows_tolerance was set. */
     bool keeps_latest;            /**< RLC_LATEST has the timers of RLC_TOLERANT. If not, it is empty. */
     uint64_t shared_tolerance_ns; /**< Unless keeps_latest: the tolerance of each timer in RLC_TOLERANT. */
 };
@@ -80,25 +80,25 @@ int rlc_timer_heap_create_for(const rlc_kernel *memory, size_t record_size, rlc_
 
 /** As rlc_timer_heap_insert. */
 int rlc_timer_heap_add(rlc_timer_heap *heap, void *context, rlc_heap_timer **ret_timer);
-/** Called for the first timer with a tolerance: allocates the arrays of knows_tolerance. False if that fails. */
+/** Called before the first timer gets a tolerance: allocates the arrays of knows_tolerance. False if that fails. */
 bool rlc_timer_heap_learn_tolerance(rlc_timer_heap *heap);
 /** Numbers the armed timers from 1 again, in the order in which they fire. Called once in 2^32 armings. */
 void rlc_timer_heap_renumber(rlc_timer_heap *heap);
 /** Puts all timers of RLC_TOLERANT into RLC_LATEST, too. */
 void rlc_timer_heap_begin_latest(rlc_timer_heap *heap);
 void rlc_timer_heap_disarm(rlc_timer_heap *heap, rlc_heap_timer *timer);
-/** Arms a timer in any heap, for any deadline but RLC_TIME_FOREVER. */
+/** Arms a timer with or without a tolerance. The deadline must not be RLC_TIME_FOREVER. */
 void rlc_timer_heap_arm_anew(rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns, uint64_t tolerance_ns);
-/** The tolerance with which the timer was armed last. */
+/** Returns the tolerance with which the timer was last armed. */
 uint64_t rlc_timer_heap_tolerance(const rlc_timer_heap *heap, const rlc_heap_timer *timer);
-/** The tolerance of the timer for which the heap wakes at rlc_timer_heap_wake_at; 0 if none is armed. */
+/** Returns the tolerance of the timer that determines rlc_timer_heap_wake_at; 0 if none is armed. */
 uint64_t rlc_timer_heap_wake_tolerance(rlc_timer_heap *heap);
-/** As rlc_timer_heap_remove. The caller must not use the record any more. */
+/** As rlc_timer_heap_remove. The caller must not use the record afterwards. */
 void rlc_timer_heap_release(rlc_timer_heap *heap, rlc_heap_timer *timer);
 /** Frees the chunks that hold only removed timers, and shrinks the arrays. Records in use stay where they are. */
 void rlc_timer_heap_give_back(rlc_timer_heap *heap);
-/** As rlc_timer_heap_take_all. */
 typedef void (*rlc_heap_timer_fn)(void *context, rlc_heap_timer *timer);
+/** As rlc_timer_heap_take_all, but passes the records to the function. */
 size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_timer_fn timer_fn, void *context);
 
 /** Aborts if an invariant does not hold. O(n). Exists only with RLC_INTERNAL_CHECKS. */
@@ -111,7 +111,7 @@ void rlc_timer_heap_verify(const rlc_timer_heap *heap);
 #define rlc_timer_heap_check(heap) ((void)(heap))
 #endif
 
-/** Gives the timer of `key` this key. If the heap has an earlier key of the timer, that one stays: see settle(). */
+/** Gives the entry of key's timer this key, and adds the entry if there is none. An earlier key stays: see settle(). */
 __attribute__((always_inline)) static inline void rlc_timer_heap_put_in(
     rlc_deadline_heap *heap, rlc_deadline_entry key) {
     uint32_t position = heap->positions[rlc_deadline_entry_slot(key)];
@@ -124,7 +124,10 @@ __attribute__((always_inline)) static inline void rlc_timer_heap_put_in(
     rlc_deadline_heap_sift_up(heap, position, key);
 }
 
-/** Arms a timer if rlc_timer_heap_arms_anew returns false. The caller then calls rlc_timer_heap_check. */
+/**
+ * Arms a timer without a tolerance. Call it only if rlc_timer_heap_arms_anew returns false, and call
+ * rlc_timer_heap_check afterwards.
+ */
 __attribute__((always_inline)) static inline void rlc_timer_heap_arm_exact(
     rlc_timer_heap *heap, rlc_heap_timer *timer, uint64_t deadline_ns) {
     rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT];

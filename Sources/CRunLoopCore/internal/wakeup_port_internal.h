@@ -8,8 +8,9 @@
 #include <stdatomic.h>
 
 /*
- * All atomic operations are sequentially consistent. A waker's step is always a read-modify-write, also if it changes
- * nothing: so the owner's exchange sees what all wakers have published before, not only the first one.
+ * All atomic operations are sequentially consistent. A waker always makes a read-modify-write of the word, even if the
+ * word stays as it is. So after its exchange the owner sees what all wakers have published before, not only what the
+ * first one has.
  */
 
 /** Signal and interrupt return this if other code has closed the eventfd. They have woken the owner by a new one. */
@@ -21,11 +22,11 @@ enum { RLC_WORD_RUNNING, RLC_WORD_INTERRUPTED, RLC_WORD_POSTED, RLC_WORD_ASLEEP,
 enum {
     RLC_NEVER_WATCHED = -1, /**< The owner has not announced a sleep in a set yet. */
     RLC_TO_BE_RENEWED = -2, /**< There is a new eventfd that not all sets watch yet. */
-    RLC_RENEWED = -3        /**< All sets watch it, and the owner has not announced a sleep since. */
+    RLC_RENEWED = -3        /**< All sets watch the new eventfd, and the owner has not announced a sleep since. */
 };
 
 struct rlc_wakeup_port {
-    _Atomic uint32_t word; /* first: rlc_kit_is_quiet */
+    _Atomic uint32_t word; /* comes first: rlc_kit_is_quiet reads it there */
     _Atomic uint32_t references;
     const rlc_kernel *kernel;
     _Atomic uint32_t writers; /* how many wakers write, or may be about to */
@@ -53,13 +54,18 @@ typedef struct rlc_reporting_port {
  * do not count themselves.
  */
 int rlc_wakeup_port_create_closed(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
-/** Makes the eventfd, before the first sleep. 0 or -errno. */
+/** Makes the eventfd, before the first sleep. Returns 0 or -errno. */
 int rlc_wakeup_port_open(rlc_wakeup_port *port);
 
-/** Makes a new eventfd in place of a lost one, wakes the owner by it, and notes RLC_TO_BE_RENEWED. 0 or -errno. */
+/**
+ * Makes a new eventfd in place of a lost one, wakes the owner by it, and notes RLC_TO_BE_RENEWED. Returns 0 or -errno.
+ */
 int rlc_wakeup_port_renew(rlc_wakeup_port *port, int lost_fd);
 
-/** Notes that the owner is about to sleep in this epoll instance. False: its sets have to watch a new eventfd first. */
+/**
+ * Notes that the owner is about to sleep in this epoll instance. False if it must not: its sets have to watch a new
+ * eventfd first.
+ */
 static inline bool rlc_wakeup_port_is_watched_by(rlc_wakeup_port *port, int epoll_fd) {
     int watched_by = atomic_load_explicit(&port->watched_by, memory_order_relaxed);
     if (watched_by == epoll_fd)
