@@ -1,4 +1,4 @@
-/* For each descriptor of the library: its number is above the standard ones, and a write to it sends no signal. */
+/* Gives the library's descriptors numbers above 2, and writes to descriptors without SIGPIPE and SIGXFSZ. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -20,7 +20,7 @@ int rlc_descriptor_adopt(int made) {
         return made;
     int moved = fcntl(made, F_DUPFD_CLOEXEC, FIRST_NUMBER);
     (void)close(made);
-    return moved < 0 ? -EMFILE : moved; /* EINVAL: the process's limit is below FIRST_NUMBER */
+    return moved < 0 ? -EMFILE : moved; /* EINVAL, too: RLIMIT_NOFILE allows no number from FIRST_NUMBER on */
 }
 
 /* ---- writing ---- */

@@ -36,7 +36,7 @@ void rlc_file_limit_end(const rlc_file_limit *limit, int status) {
         static const struct timespec at_once = {0, 0};
         sigset_t set = exceeded();
         while (sigtimedwait(&set, NULL, &at_once) < 0 && errno == EINTR)
-            ; /* EAGAIN: no signal, since it is the file system's own limit, or the program ignores the signal */
+            ; /* EAGAIN: no signal came, because the limit is the file system's own */
     }
     (void)pthread_sigmask(SIG_SETMASK, &limit->mask, NULL);
 }

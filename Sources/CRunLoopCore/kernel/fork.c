@@ -18,13 +18,13 @@
 
 /* ---- sections, in which no thread forks ---- */
 
-/* The number of threads in a section, plus FORK for each thread that is about to fork. */
+/* unshared_state is the number of threads in a section, plus FORK for each thread that is about to fork. */
 enum { FORK = 1 << 16, THREADS = FORK - 1 };
 static uint32_t unshared_state;
 
 /*
- * A fork waits no longer than this: a debugger may have stopped a thread in a section, or a signal handler that forks
- * may have interrupted one.
+ * A fork waits no longer than this, because a section may not end: a debugger may have stopped its thread, or the fork
+ * comes from a signal handler that has interrupted it.
  */
 enum { LONGEST_WAIT_NS = 100000000 };
 
@@ -32,7 +32,7 @@ void rlc_kit_unshared_end(void) {
     uint32_t seen = __atomic_load_n(&unshared_state, __ATOMIC_RELAXED);
     do {
         if ((seen & THREADS) == 0)
-            return; /* in a child: a signal handler has forked within the section */
+            return; /* in a child: a signal handler has forked within the section, and the fork has ended it */
     } while (!__atomic_compare_exchange_n(&unshared_state, &seen, seen - 1, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
     if (seen > FORK && (seen & THREADS) == 1)
         rlc_futex_wake(&unshared_state, INT_MAX);
@@ -75,9 +75,9 @@ static void end_sections_in_child(void) {
 /* ---- the list of descriptors ---- */
 
 /*
- * For each descriptor number: the generation of the process that has listed it, and a hash of its file; 0: not listed.
- * A child reads the list as it was at the fork, without a lock. It closes a number only if the number still refers to
- * that file: the program may have closed it and opened another one.
+ * The list has an entry for each descriptor number: the generation of the process that has listed it, and a hash of its
+ * file; 0 if it is not listed. A child reads the list as it was at the fork, without a lock. It closes a number only if
+ * the number still refers to that file: the program may have closed it and opened another one.
  */
 enum { SLOTS = 4096, TABLES = 1024, TABLE_SIZE = SLOTS * sizeof(uint64_t) };
 static uint64_t *unshared_tables[TABLES];
@@ -171,8 +171,9 @@ static void close_all_inherited(uint32_t generation) {
 /* ---- the generation of the process ---- */
 
 /*
- * fork(2) copies `last_generation` and wipes `*rlc_fork_word`: a child finds 0 there and takes the next
- * generation. The words have no atomic type, because C++ includes the header; so the code uses the compiler's builtins.
+ * fork(2) copies `last_generation` and wipes `*rlc_fork_word`: a child finds 0 there and takes the next generation. The
+ * words have no atomic type, because C++ programs include the header of rlc_fork_word; so the code uses the compiler's
+ * builtins.
  */
 static uint32_t last_generation, without_page;
 const uint32_t *rlc_fork_word = &without_page;
@@ -196,16 +197,16 @@ static void set_up(void) {
         __atomic_store_n(&rlc_fork_word, (const uint32_t *)page, __ATOMIC_SEQ_CST);
     }
     /*
-     * The page works for _Fork(3) and clone(2), too. The handler works for kernels before 4.14, and for emulators that
-     * accept the advice and ignore it. Both may act.
+     * The kernel also wipes the page in a child of _Fork(3) or clone(2), which run no handler. The handler serves
+     * kernels before 4.14, and emulators that accept the advice and ignore it. Usually both act.
      */
     (void)pthread_atfork(before_fork, after_fork, forget_in_child);
 }
 
 uint32_t rlc_fork_count(void) {
     (void)pthread_once(&once, set_up);
-    /* Two threads may come here at once, and skip a generation: the first one that publishes decides for both. */
-    end_sections_in_child(); /* in case no handler has: the parent's other threads are not in this process */
+    /* If two threads come here at once, both take a generation. The one that the first publishes counts for both. */
+    end_sections_in_child(); /* in case no handler has: the threads in sections are the parent's */
     uint32_t found = 0, next = __atomic_add_fetch(&last_generation, 1, __ATOMIC_SEQ_CST);
     if (__atomic_compare_exchange_n(word(), &found, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         found = next;

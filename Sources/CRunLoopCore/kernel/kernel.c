@@ -56,7 +56,7 @@ static int system_epoll_control(void *context, int epoll_fd, int operation, int 
 /*
  * A pass makes its system calls by number, because the C library's functions are cancellation points. A thread that is
  * cancelled in one would leave its loop in the middle of a step, with the embedder's lock held, or without having woken
- * a sleeper. This also saves two atomic operations a call. Only long sleeps are cancellation points: see below.
+ * a sleeper. Calls by number also save two atomic operations each. Only sleeps can be cancellation points: see below.
  */
 
 /** The epoll instance of a wait, and the buffer for its events. */
@@ -84,12 +84,12 @@ static inline long wait_in_ns(const place *at, const struct timespec *timeout) {
 }
 
 /** If `timeout` is NULL, timeout_ms is the limit. */
-__attribute__((noinline)) /* Profiles filter idle time by this name's beginning. */
+__attribute__((noinline)) /* Profilers recognise idle time by the beginning of its name. */
 static int
 rlc_kernel_blocking_wait_at(const place *at, int timeout_ms, const struct timespec *timeout) {
     long count =
         timeout == NULL ? wait_in_ms(at->epoll_fd, at->events, at->capacity, timeout_ms) : wait_in_ns(at, timeout);
-    __asm__ volatile(""); /* no tail call, so that profiles see this frame */
+    __asm__ volatile(""); /* prevents a tail call, so that profilers see this frame */
     return status_of(count);
 }
 
@@ -107,14 +107,17 @@ __attribute__((noinline)) static int wait_for(const place *at, uint64_t timeout_
 }
 
 /*
- * A thread that sleeps in its loop can be cancelled [RLC-CANCEL-1]. A cancellable sleep needs two more calls of the C
- * library, which is much for a loop that is woken often. So most sleeps are brisk: they cannot be cancelled for
+ * A thread that sleeps in its loop can be cancelled [RLC-CANCEL-1]. A cancellable sleep makes two more calls of the C
+ * library, which costs much in a loop that is woken often. So most sleeps are brisk: they cannot be cancelled for
  * BRISK_MS, and then continue as cancellable sleeps. One sleep in SLEEPS_A_ROUND is cancellable from its start. After a
- * sleep longer than BRISK_MS the next IDLE_SLEEPS are too, so that each of these takes one system call.
+ * sleep longer than BRISK_MS the next IDLE_SLEEPS are cancellable from their start, too: they will probably be long,
+ * and a brisk sleep that becomes long makes two system calls.
  */
 enum { BRISK_MS = 20, BRISK_NS = BRISK_MS * 1000 * 1000, SLEEPS_A_ROUND = 64, IDLE_SLEEPS = 16 };
 
-/* This thread's position in its round, in steps that add up to 256: one instruction counts and tests. */
+/*
+ * This thread's position in its round of sleeps. Its steps add up to 256, so that it is 0 again at the end of a round.
+ */
 enum { STEP = 256 / SLEEPS_A_ROUND };
 static __thread uint8_t round_steps __attribute__((tls_model("initial-exec"))); /* read without a call */
 /** How many more sleeps of this thread are cancellable from their start. */
@@ -133,11 +136,11 @@ __attribute__((noinline)) static int sleep_cancellable(const place *at, uint64_t
     return count;
 }
 
-/** Continues a brisk sleep that has returned `count`: returns events and errors, and otherwise sleeps on. */
+/** Called after a brisk sleep has returned `count`. Returns events and errors; if it is 0, sleeps on, cancellably. */
 __attribute__((noinline)) static int sleep_on(const place *at, long count, uint64_t deadline_ns) {
     if (count != 0)
         return status_of(count);
-    idle_sleeps = IDLE_SLEEPS + 1; /* and this one */
+    idle_sleeps = IDLE_SLEEPS + 1; /* sleep_cancellable subtracts 1 */
     return sleep_cancellable(at, rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC)));
 }
 
@@ -262,7 +265,7 @@ static int system_counter_empties(void *context, int fd) {
     text[size] = '\0';
     if (strstr(text, "\nclockid:") != NULL)
         return 1;
-    /* Kernels before 6.7 do not report whether an eventfd is a semaphore. 0 is safe: it only costs a poll. */
+    /* Kernels before 6.7 do not report whether an eventfd is a semaphore. 0 only costs one epoll_ctl(2) an event. */
     return strstr(text, "\neventfd-count:") != NULL && strstr(text, "\neventfd-semaphore: 0") != NULL;
 }
 
@@ -276,7 +279,7 @@ static int system_replace(void *context, int fd, int number) {
     int status;
     do
         status = status_of(dup3(fd, number, O_CLOEXEC));
-    while (status == -EBUSY || status == -EINTR); /* Linux returns EBUSY while another thread opens that number */
+    while (status == -EBUSY || status == -EINTR); /* Linux returns EBUSY while another thread opens a file there */
     return status < 0 ? status : 0;
 }
 

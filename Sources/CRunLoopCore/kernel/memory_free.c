@@ -1,4 +1,4 @@
-/* Not in the header: the compiler would not inline it, and would emit the function in each file. */
+/* This function is not in the header: the compiler would not inline it, and would emit it in each file. */
 #include "memory.h"
 
 void rlc_memory_free(const rlc_kernel *memory, void *block) {

@@ -6,7 +6,10 @@
 
 /* A table with at most this many chunks gives nothing back. */
 enum { KEPT_CHUNKS = 16 };
-/* A table that never had more chunks keeps its memory, because bursts come again. 131,072 timers take some 10 MB. */
+/*
+ * A table that never had more chunks than this keeps its memory, because it will probably need it again. That is room
+ * for 131,072 timers, in some 10 MB.
+ */
 #ifndef RLC_INTERNAL_CHECKS
 enum { USUAL_CHUNKS = 16384 };
 #else
@@ -14,7 +17,7 @@ enum { USUAL_CHUNKS = KEPT_CHUNKS };
 #endif
 /* If more chunks than this are freed, half a megabyte or more, it pays to return them to the system. */
 enum { MANY_CHUNKS = 2048 };
-/* A scan pays if there are fewer chunks than this for each record in use. */
+/* A scan for chunks to free pays if there are fewer chunks than this for each record in use. */
 enum { CHUNKS_PER_RECORD = 16 };
 
 static bool is_hole(const rlc_slot_holes *holes, const rlc_slot_table *table, uint32_t chunk) {
@@ -57,7 +60,7 @@ static inline void add_unused(rlc_slot_table *table, rlc_slot *slot) {
     SLIST_INSERT_HEAD(&table->unused, (rlc_unused_slot *)(void *)slot, link);
 }
 
-/** Makes a chunk in the place of a hole. */
+/** Puts a new chunk in the place of a hole. */
 static int fill(rlc_slot_table *table, const rlc_kernel *memory, uint32_t hole) {
     unsigned char *chunk = rlc_memory_new(memory, (size_t)table->record_size * RLC_SLOTS_PER_CHUNK);
     if (chunk == NULL)
@@ -85,7 +88,7 @@ int rlc_slot_holes_reserve(rlc_slot_holes *holes, rlc_slot_table *table, const r
     return status;
 }
 
-/** Lists a chunk's unused records, and notes their generations. Returns whether a record of it is in use. */
+/** Lists a chunk's unused records, and notes the highest generation. Tells whether a record of the chunk is in use. */
 static bool keep(rlc_slot_table *table, uint32_t first) {
     bool is_needed = false;
     for (uint32_t i = first + RLC_SLOTS_PER_CHUNK; i-- > first;) {

@@ -26,8 +26,8 @@ bool rlc_thread_has_barrier(void) {
 }
 
 /**
- * Tries the expedited command first. It fails with EPERM until the process has registered. Before Linux 4.14 there is
- * only the slow command.
+ * Makes all threads of the process pass a memory barrier. The expedited command fails with EPERM until the process has
+ * registered for it. Before Linux 4.14 there is only the slow MEMBARRIER_CMD_SHARED.
  */
 static bool pass_barrier(void) {
     return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0 ||
@@ -36,7 +36,7 @@ static bool pass_barrier(void) {
            membarrier(MEMBARRIER_CMD_SHARED) == 0;
 }
 
-/* Needs no fence: membarrier(2) also orders the caller's own accesses. ThreadSanitizer does not support fences. */
+/* Needs no fence: membarrier(2) also orders the caller's own accesses. (ThreadSanitizer does not support fences.) */
 int rlc_thread_barrier(void) {
     int saved = errno;
     int status = pass_barrier() ? 0 : -errno;

@@ -18,7 +18,7 @@ static inline uint32_t earlier(const rlc_deadline_entry *entries, uint32_t left,
 
 /** Returns the position of the earliest of the children, which begin at `child`. */
 static inline uint32_t first_child(const rlc_deadline_entry *entries, uint32_t child, uint32_t count) {
-    if (count - child >= RLC_HEAP_ARITY) /* the processor can make the inner two comparisons at once */
+    if (count - child >= RLC_HEAP_ARITY) /* the processor can make the two inner comparisons at once */
         return earlier(entries, earlier(entries, child, child + 1), earlier(entries, child + 2, child + 3));
     uint32_t best = child;
     while (++child < count)
@@ -61,8 +61,8 @@ void rlc_deadline_heap_take_out(rlc_deadline_heap *heap, uint32_t slot) {
 /* Runs of at most this length are not split: one insertion sort over the whole array sorts them in the end. */
 enum { SHORT_RUN = 12 };
 /*
- * How many entries all splits may compare, for each entry of the array. Splits into halves compare less than 32. Input
- * that splits worse is sorted by Shell's sort.
+ * How many entries all splits together may compare, for each entry of the array. If each split halves its run, they
+ * compare fewer than 32. If the splits use up this budget, Shell's sort sorts the whole array.
  */
 enum { SPLITS_PER_ENTRY = 64 };
 
@@ -114,7 +114,7 @@ typedef struct run {
 } run;
 
 void rlc_deadline_entries_sort(rlc_deadline_entry *entries, uint32_t count) {
-    run waiting[32], current = {0, count}; /* the shorter side is sorted first, so at most 32 wait */
+    run waiting[32], current = {0, count}; /* the shorter side is sorted first, so at most 32 runs wait */
     uint32_t waiting_count = 0;
     uint64_t budget = (uint64_t)count * SPLITS_PER_ENTRY;
     for (;;) {

@@ -2,7 +2,7 @@
 
 #include <crunloop/clock.h>
 
-/** Corrects the first entry's key. True if the key was right. */
+/** Brings the first entry's key up to date. True if it was so already. */
 static bool settle_first(rlc_timer_heap *heap, unsigned which) {
     rlc_deadline_heap *deadlines = &heap->heaps[which];
     const rlc_heap_timer *timer = rlc_timer_heap_at(heap, rlc_deadline_entry_slot(deadlines->entries[0]));
@@ -48,7 +48,10 @@ uint64_t rlc_timer_heap_first(rlc_timer_heap *heap) {
     return first == NULL ? RLC_TIME_FOREVER : first->deadline_ns;
 }
 
-/** Returns the entry of the tolerant timer that becomes late first, and that date. There must be such a timer. */
+/**
+ * Returns the entry of the tolerant timer that becomes late first, and the date at which it does. RLC_TOLERANT must not
+ * be empty.
+ */
 __attribute__((noinline)) static const rlc_deadline_entry *first_late(rlc_timer_heap *heap, uint64_t *ret_latest_ns) {
     const rlc_deadline_entry *first = first_of(heap, heap->keeps_latest ? RLC_LATEST : RLC_TOLERANT);
     *ret_latest_ns = rlc_time_add(first->deadline_ns, heap->keeps_latest ? 0 : heap->shared_tolerance_ns);
@@ -100,7 +103,7 @@ bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_c
     return true;
 }
 
-/** Corrects the key at `position`. True if it is due. */
+/** Tells whether the entry at `position` is due. If its key is due, first brings the key up to date. */
 static bool is_due(rlc_timer_heap *heap, unsigned which, uint32_t position, uint64_t now_ns) {
     rlc_deadline_entry *entry = &heap->heaps[which].entries[position];
     if (entry->deadline_ns > now_ns)
@@ -110,8 +113,8 @@ static bool is_due(rlc_timer_heap *heap, unsigned which, uint32_t position, uint
 }
 
 /**
- * Moves the due entry at `position` behind the end of the heap. No entry below it may be due. The last entry that is
- * not due takes its place.
+ * Moves the due entry at `position` behind the end of the heap. No entry below it in the heap may be due. The last
+ * entry takes its place; if that is due, moves it as well.
  */
 static void move_behind_end(rlc_timer_heap *heap, unsigned which, uint32_t position, uint64_t now_ns) {
     rlc_deadline_heap *deadlines = &heap->heaps[which];
@@ -159,7 +162,7 @@ static void gather_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
 size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_timer_fn timer_fn, void *context) {
     rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT], *tolerant = &heap->heaps[RLC_TOLERANT];
     uint32_t exact_end = exact->count, tolerant_end = tolerant->count;
-    /* Only if an entry is due: gather_due leaves the first key unsettled, and the next wait would settle it. */
+    /* gather_due clears is_settled, which costs the next wait time. So it runs only if the first key is due. */
     if (exact_end > 0 && exact->entries[0].deadline_ns <= now_ns)
         gather_due(heap, RLC_EXACT, now_ns);
     if (tolerant_end > 0 && tolerant->entries[0].deadline_ns <= now_ns)

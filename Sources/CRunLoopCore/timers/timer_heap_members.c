@@ -42,7 +42,7 @@ void rlc_timer_heap_destroy(rlc_timer_heap *heap) {
     rlc_memory_free(memory, heap);
 }
 
-/** Resizes an array. False without memory: the array is as it was. */
+/** Resizes the array that `*array` points to. Returns false if there is no memory; the array is then as it was. */
 static bool grow(const rlc_timer_heap *heap, void *array, size_t size) {
     void **place = array;
     void *grown = rlc_memory_resize(heap->memory, *place, size);
@@ -70,12 +70,15 @@ static bool resize(rlc_timer_heap *heap, uint32_t room) {
     return is_resized && (!heap->knows_tolerance || grow_for_tolerance(heap, room));
 }
 
-/** Adds an eighth. That costs little: realloc(3) grows large blocks in place, and unused pages take no memory. */
+/**
+ * Adds an eighth. Growing often costs little, because realloc(3) remaps large blocks instead of copying them. The spare
+ * room costs little, because its unused pages take no memory.
+ */
 static uint32_t with_spare(uint32_t room) {
     return room + room / 8 + LEAST_GROWTH;
 }
 
-/* Not inlined, so that an add that finds room saves no registers. The arrays have room for each record ever used. */
+/* Not inlined, so that an add that finds room saves no registers. The arrays need room for each slot ever used. */
 __attribute__((noinline)) static int make_room(rlc_timer_heap *heap) {
     int status = rlc_slot_holes_reserve(&heap->holes, &heap->timers, heap->memory);
     if (status < 0 || heap->timers.touched < heap->room)

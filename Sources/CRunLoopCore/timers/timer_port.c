@@ -51,7 +51,7 @@ void rlc_kit_forget_timer_fd(rlc_timer_port *port) {
 
 static int set(rlc_timer_port *port, uint64_t deadline_ns) {
     if (is_forked(port))
-        return -ECHILD; /* parent and child have the same timerfd */
+        return -ECHILD; /* the parent has the same timerfd, which the child must not set */
     int status =
         port->timer_fd < 0 ? -EBADF : port->kernel->timerfd_set(port->kernel->context, port->timer_fd, deadline_ns);
     if (status == 0)
