@@ -1,11 +1,11 @@
 /*
- * Ports whose end lasts after the set has reported it. epoll reports a level-triggered end in each wait. So a second
- * epoll set, the edge set, watches these ports edge-triggered until they can be read or written. The first set watches
- * the edge set.
+ * Handles ports whose end lasts after the set has reported it. Level-triggered, epoll would report it in each wait. So
+ * a second epoll instance, the edge set, watches these ports edge-triggered until they can be read or written. The
+ * first set watches the edge set.
  *
- * Why a second set: each time a port is registered, epoll reports its present readiness. These functions take that
- * report out of the edge set before the port's callout runs. So each later event of the edge set is a new one, even if
- * the callout has taken an error and caused the next one.
+ * A second instance is needed because epoll reports a port's present readiness each time that it registers the port.
+ * These functions take this report out of the edge set before the port's callout runs. So each later event of the edge
+ * set is a new one, even if the callout takes an error and causes the next error.
  */
 #include "port_set_internal.h"
 
@@ -57,7 +57,7 @@ static int control(const rlc_port_set *set, int operation, const rlc_port *owner
     return set->kernel->epoll_control(set->kernel->context, set->edge_fd, operation, owner->fd, &event);
 }
 
-/** Makes the edge set, if there is none. 0 or -errno. */
+/** Makes the edge set, if there is none. Returns 0 or -errno. */
 static int make_edge_set(rlc_port_set *set) {
     const rlc_kernel *kernel = set->kernel;
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = RLC_EDGE_SET_BITS};
@@ -71,7 +71,7 @@ static int make_edge_set(rlc_port_set *set) {
         kernel->close(kernel->context, fd);
         return status;
     }
-    rlc_port_set_lose(set, fd); /* the number was free, so a member that has it was closed */
+    rlc_port_set_lose(set, fd); /* the number was free, so the file of a member that has it was closed */
     set->edge_fd = fd;
     return 0;
 }
@@ -95,7 +95,7 @@ void rlc_port_set_drop_edges(rlc_port_set *set, rlc_port *owner) {
     rlc_port_set_unmark_edges(set, owner);
 }
 
-/** Makes all members of the number level-triggered again. */
+/** Makes all members with the owner's number level-triggered again. */
 static void leave_edges(rlc_port_set *set, rlc_port *owner) {
     for (rlc_port *port = owner; port != NULL; port = rlc_port_older_sharer(port))
         rlc_port_assign(port, RLC_PORT_END, false);
@@ -103,7 +103,7 @@ static void leave_edges(rlc_port_set *set, rlc_port *owner) {
     rlc_port_set_renew(set, owner);
 }
 
-/** Makes all ports of the edge set level-triggered, after a stray in it or after other code has closed it. */
+/** Makes all ports of the edge set level-triggered, after the event of a stray, or if other code has closed the set. */
 static void forget_edge_set(rlc_port_set *set, bool is_closed) {
     if (is_closed)
         set->edge_fd = -1;
@@ -155,7 +155,7 @@ rlc_port *rlc_port_set_fetch_edge(rlc_port_set *set, struct epoll_event *event) 
     return NULL;
 }
 
-/** Takes all events out of the edge set. Returns those of `owner`, or 0; passes the others to the first set. */
+/** Takes all events out of the edge set. Returns those of `owner`, or 0. Makes the first set report the others. */
 static uint32_t drain(rlc_port_set *set, const rlc_port *owner) {
     struct epoll_event events[DRAINED_AT_ONCE];
     uint32_t its_events = 0;
@@ -211,7 +211,7 @@ void rlc_port_set_update_edges(rlc_port_set *set, rlc_port *owner) {
         rlc_port_set_drop_edges(set, owner);
         return;
     }
-    (void)drain(set, NULL); /* or the change would discard the events of other members */
+    (void)drain(set, NULL); /* first, because register_edges would discard events of this number's members */
     if (rlc_port_has(owner, RLC_PORT_EDGES) && register_edges(set, owner) < 0)
         leave_edges(set, owner);
 }
@@ -260,8 +260,8 @@ void rlc_port_set_pass_edges(rlc_port_set *set, rlc_port *port, rlc_port *earlie
 
 /**
  * Tells whether the port has to stay in the first set. While a file reports an error, it may name no wait queue to
- * epoll_ctl(2): a tun without a device does not. Such a file never wakes a set that adds it during the error; it wakes
- * the set that has added it earlier. Sockets and pipes, which have FIONREAD, wake every set.
+ * epoll_ctl(2): for example a tun without a device. Such a file never wakes a set that adds it during the error; it
+ * wakes the set that has added it earlier. Sockets and pipes, which have FIONREAD, wake every set.
  */
 static bool has_to_keep(const rlc_port_set *set, const rlc_port *port, uint32_t events) {
     return (events & RLC_ENDS) == EPOLLERR && set->kernel->readable_bytes(set->kernel->context, port->fd) < 0;
@@ -374,7 +374,7 @@ void rlc_port_set_settle(rlc_port_set *set, rlc_port *port, uint32_t events) {
 
 /*
  * When a call of the program takes the error of a quiet port, the port can be written again. epoll reports no edge for
- * that, because EPOLLOUT was set during the error, too. So the set polls such ports itself, before each wait.
+ * that, because EPOLLOUT was set during the error, too. So the set itself polls these ports before each sleep.
  */
 
 static bool is_hidden(const rlc_port *port) {

@@ -107,7 +107,7 @@ static void distribute(rlc_port_bucket *from, rlc_port_bucket *buckets, uint32_t
 }
 
 static int reserve_buckets(rlc_port_set *set) {
-    /* One bucket for two ports. Each bucket stays ordered, the newest first. */
+    /* At least one bucket for two ports. Each bucket stays in order, the newest port first. */
     uint32_t count = set->bucket_count == 0 ? FIRST_BUCKETS : set->bucket_count;
     while (count < set->ports.chunk_count * RLC_SLOTS_PER_CHUNK / 2)
         count *= 2;
@@ -216,7 +216,7 @@ __attribute__((noinline)) static void register_without(rlc_port_set *set, rlc_po
     rlc_port_set_update_edges(set, owner);
 }
 
-/** Clears what a port noted about its descriptor's end, after the port has left the set. */
+/** Forgets the end of a port that has left the set. */
 __attribute__((noinline)) static void forget_end(rlc_port_set *set, rlc_port *port) {
     rlc_port_set_drop_edges(set, port);
     rlc_port_assign(port, RLC_PORT_END, false);
@@ -232,7 +232,7 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
         rlc_port_set_pass_edges(set, port, earlier);
         rlc_port_assign(earlier, RLC_PORT_REGISTERED, rlc_port_has(port, RLC_PORT_REGISTERED));
         rlc_port_note_sharing(earlier);
-        status = rlc_port_set_update(set, earlier); /* a failure concerns the earlier one */
+        status = rlc_port_set_update(set, earlier); /* if this fails, the port leaves nevertheless */
     }
     if (rlc_port_is(port, RLC_PORT_HINT))
         set->hint_count--;
@@ -248,13 +248,13 @@ int rlc_port_set_withdraw(rlc_port_set *set, rlc_port *port) {
 
 /* ---- interest and muting ---- */
 
-/** Tells whether setting the interest has no effect. For an edge-triggered port it always makes epoll report again. */
+/** Tells whether setting the interest would have no effect. For an edge-triggered port it makes epoll report again. */
 static bool has_interest(const rlc_port *port, const rlc_port *owner, uint32_t interest) {
     bool is_known = owner == NULL || rlc_port_has(owner, RLC_PORT_REGISTERED);
     return port->interest == interest && (interest & RLC_EDGE) == 0 && !rlc_port_has(port, RESUMED) && is_known;
 }
 
-/** Returns the error that reports the orphan. rlc_port_set_take does not report it again. */
+/** Returns the error by which the caller reports the orphan. So rlc_port_set_take need not report it. */
 static int report_orphan(rlc_port *port) {
     rlc_port_assign(port, RLC_PORT_UNWATCHED, false);
     return -EBADF;
@@ -303,12 +303,12 @@ int rlc_port_set_mute(rlc_port_set *set, rlc_port *port, bool muted) {
         return 0;
     rlc_port_assign(port, RLC_PORT_MUTED, muted);
     if (rlc_port_has(port, RLC_PORT_UNWATCHED))
-        rlc_port_set_note_unwatched(set, port); /* an unmuted port reports it now */
+        rlc_port_set_note_unwatched(set, port); /* so that rlc_port_set_take reports an unmuted port */
     rlc_port *owner = rlc_port_set_registrant(set, port);
     return owner == NULL ? 0 : rlc_port_set_update(set, owner);
 }
 
-/* ---- the same by token ---- */
+/* ---- the functions that find the port by its token ---- */
 
 int rlc_port_set_insert(
     rlc_port_set *set, int fd, rlc_port_kind kind, uint32_t interest, void *context, rlc_token *ret_token) {

@@ -67,7 +67,7 @@ static uint64_t limit_wait(rlc_port_set *set, uint64_t deadline_ns) {
     atomic_store(&set->has_chores, true);
     if (set->hidden == RLC_HIDDEN_SEEN) {
         if (deadline_ns != 0)
-            set->hidden = RLC_HIDDEN; /* polls them again after the sleep, since a callout may take an error */
+            set->hidden = RLC_HIDDEN; /* the next wait polls them again, since a callout may take an error */
         return deadline_ns;
     }
     set->hidden = RLC_HIDDEN_SEEN;
@@ -125,8 +125,8 @@ static inline int64_t read_counter(const rlc_port_set *set, const rlc_port *port
 }
 
 /**
- * Reads once more after a failed read. The failure may have passed, and epoll reports no new edge for what is there to
- * read. ECANCELED: the wall clock of a timerfd was set.
+ * Reads once more after a failed read. The failure may have passed, and epoll reports no new edge for what can be read
+ * already. ECANCELED means that the wall clock was set: that counts as readable, too.
  */
 __attribute__((noinline)) static uint32_t examine_failed_counter(rlc_port_set *set, rlc_port *port, int64_t error) {
     int64_t size = read_counter(set, port);
@@ -159,7 +159,7 @@ static uint32_t examine_counter(rlc_port_set *set, rlc_port *port) {
 
 /* ---- what to report: readiness ---- */
 
-/** Translates the events that the port is interested in, and every hang-up and error. */
+/** Translates epoll's events into ready bits: those of the port's interest, and every hang-up and error. */
 static uint32_t ready_bits(const rlc_port *port, uint32_t events) {
     uint32_t ready = 0;
     if ((events & (EPOLLIN | EPOLLRDHUP)) != 0)
@@ -189,7 +189,7 @@ static uint32_t poll_again(const rlc_port_set *set, const rlc_port *port, uint32
 
 /** Examines an event of the first set. If it is an end with nothing left to read, calls rlc_port_set_settle. */
 static uint32_t examine(rlc_port_set *set, rlc_port *port, uint32_t events, bool trusts_event) {
-    bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* polling a pressure trigger takes its event */
+    bool is_gone_if_asked = (events & EPOLLPRI) != 0; /* poll(2) on a trigger of /proc/pressure takes its event */
     if (!trusts_event && !is_gone_if_asked)
         events = poll_again(set, port, events);
     if (rlc_port_has(port, RLC_PORT_READ_ENDED))
@@ -228,7 +228,7 @@ static void suspend(rlc_port_set *set, rlc_port *port) {
 }
 
 static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t events, bool trusts_event) {
-    rlc_port_assign(port, RLC_PORT_RENEWED, false); /* after this event, its next is newer than the renewal */
+    rlc_port_assign(port, RLC_PORT_RENEWED, false); /* its next event will be newer than the registration */
     uint32_t ready = trusts_event ? rlc_port_plain_ready(port, events) : 0;
     if ((events & RLC_EVENT_OF_EDGE) != 0)
         ready = examine_edge(set, port, events & ~RLC_EVENT_OF_EDGE);
@@ -242,7 +242,7 @@ static uint32_t examine_readiness(rlc_port_set *set, rlc_port *port, uint32_t ev
 /* ---- taking: under the lock, on the set's thread ---- */
 
 void rlc_port_set_drop_strays(rlc_port_set *set) {
-    /* If registrations have changed since the wait, an event may be stale without a stray. epoll repeats a stray's. */
+    /* After a change of registrations a stale event proves no stray. The next wait reports a stray's event again. */
     if (atomic_load(&set->changes) != set->changes_at_wait)
         return;
     for (uint32_t i = set->cursor; i < set->fetched; i++) {
@@ -279,7 +279,7 @@ static rlc_port *next_unwatched(rlc_port_set *set, uint32_t *ret_ready) {
 
 /**
  * Returns the next one of the members that share the event's number, the oldest first; NULL after the last one. The
- * event stays in the batch until then. Unless the caller trusts the batch, later calls verify the event for each.
+ * event stays in the batch until then. Unless the event is trusted, the set verifies it for each of them.
  */
 __attribute__((noinline)) static rlc_port *next_sharer(
     rlc_port_set *set, rlc_port *owner, uint32_t events, bool trusts_event, uint32_t *ret_ready) {
@@ -296,7 +296,7 @@ __attribute__((noinline)) static rlc_port *next_sharer(
         if (oldest == NULL)
             return NULL;
         rlc_port_assign(oldest, RLC_PORT_REPORTED, true);
-        /* Events that only the others are interested in are left out: for a writer, a half-closed peer is no end. */
+        /* Leaves out what only the other members are interested in: for a writer, a half-closed peer is no end. */
         uint32_t its_events = events & (rlc_port_asked_events(oldest) | EPOLLHUP | EPOLLERR);
         uint32_t ready = examine_readiness(set, oldest, its_events, trusts_event);
         if (ready == 0)
@@ -306,7 +306,7 @@ __attribute__((noinline)) static rlc_port *next_sharer(
     }
 }
 
-/** Returns the port of the event at the cursor, or NULL. If the edge set is ready, the port of its oldest event. */
+/** Returns the port of the event at the cursor; for the edge set's event, the port of its oldest event; or NULL. */
 static rlc_port *port_at_cursor(rlc_port_set *set) {
     struct epoll_event *event = &set->batch->events[set->cursor];
     if (event->data.u64 == RLC_EDGE_SET_BITS)
@@ -390,7 +390,7 @@ bool rlc_port_set_take(rlc_port_set *set, rlc_port_event *ret_event) {
     rlc_port *port = rlc_port_set_take_plain(set, false, &ready);
     if (port != NULL && ready == 0)
         ready = examine_counter(set, port);
-    if (ready == 0) /* a counter with nothing to read calls nothing: the batch stays fresh */
+    if (ready == 0) /* a counter with nothing to read causes no callout: the batch stays fresh */
         return take_unusual(set, ret_event);
     set->is_fresh = false;
     if ((port->interest & RLC_ONE_SHOT) != 0 && rlc_port_is(port, RLC_PORT_READINESS))

@@ -111,7 +111,7 @@ static int copy_registrations(rlc_port_set *set, int epoll_fd) {
         rlc_port_note_repetition(port);
         int status = try_control(set, epoll_fd, EPOLL_CTL_ADD, port);
         if (status == -EBADF || status == -EPERM || status == -EINVAL) {
-            /* The number was closed; only the old instance could report its file. EINVAL: it is the new instance's. */
+            /* The number was closed, so this instance cannot watch its file. EINVAL: this instance has it now. */
             rlc_port_set_lose(set, port->fd);
         } else if (status < 0) {
             return status;
@@ -133,8 +133,8 @@ rlc_port *rlc_port_set_wakeup(const rlc_port_set *set) {
 }
 
 /**
- * Moves a new instance to the number of the lost one, which a host may know. If another file has the number by now, the
- * instance stays where it is.
+ * Moves a new instance to the number of the lost one, which a host may know. Leaves it at its own number if another
+ * file has the lost one's by now. Returns the number.
  */
 static int under_number(const rlc_kernel *kernel, int fd, int number) {
     if (kernel->epoll_create != rlc_kernel_default()->epoll_create || fd == number)
@@ -190,7 +190,9 @@ static bool is_mended(rlc_port_set *set, int fd, int status) {
 
 /* ---- one registration ---- */
 
-/** After `status`: calls again if the set's epoll instance was lost and there is a new one. */
+/**
+ * Called after epoll_ctl(2) has failed with `status`. If the set's instance was lost, makes a new one and calls again.
+ */
 __attribute__((noinline)) static int control_again(rlc_port_set *set, int operation, const rlc_port *port, int status) {
     return is_mended(set, port->fd, status) ? try_control(set, set->epoll_fd, operation, port) : status;
 }
@@ -228,7 +230,7 @@ static int add_or_take_over(rlc_port_set *set, rlc_port *port) {
 void rlc_port_set_drop(rlc_port_set *set, rlc_port *port) {
     if (!rlc_port_has(port, RLC_PORT_REGISTERED))
         return;
-    /* ENOENT, EBADF: the number was closed. That deletes the registration unless a duplicate is open. */
+    /* It fails with ENOENT or EBADF if the number was closed; a duplicate may keep the registration then. */
     if (erase(set, port) < 0)
         set->has_strays = true;
     rlc_port_assign(port, RLC_PORT_REGISTERED, false);
@@ -262,7 +264,7 @@ bool rlc_kit_is_watched(rlc_port_set *set, rlc_token token) {
     rlc_port *port = rlc_slot_table_find(&set->ports, token);
     if (port == NULL || !rlc_port_has(port, RLC_PORT_REGISTERED))
         return false;
-    /* Changes nothing, and fails if the number refers to another file than the registration. */
+    /* Changes nothing, and fails if the number does not refer to the registered file any more. */
     int status = rlc_port_set_control(set, EPOLL_CTL_MOD, port);
     return !rlc_says_closed(status);
 }
@@ -275,7 +277,7 @@ bool rlc_kit_revive_if_lost(rlc_port_set *set) {
     return atomic_load(&set->rebuilds) != rebuilds;
 }
 
-/* epoll refuses to add what is registered. If it adds the hint's number, that refers to another file by now. */
+/* epoll refuses to add a number whose file is registered. If it adds the hint's, that refers to another file by now. */
 bool rlc_port_set_has_lost_hint(rlc_port_set *set, rlc_port *hint) {
     if (control_number(set, EPOLL_CTL_ADD, hint->fd) < 0)
         return false;
@@ -323,7 +325,7 @@ void rlc_port_set_unmark_edges(rlc_port_set *set, rlc_port *owner) {
     rlc_port_assign(owner, RLC_PORT_EDGES, false);
     if (--set->edge_count > 0 || set->edge_fd < 0 || rlc_port_set_is_forked(set))
         return;
-    /* Closing alone would not remove it from epoll while a child of fork(2) has it, too. */
+    /* Closing alone would not remove the edge set from the first set while a child of fork(2) has it open. */
     (void)kernel->epoll_control(kernel->context, set->epoll_fd, EPOLL_CTL_DEL, set->edge_fd, &unused);
     kernel->close(kernel->context, set->edge_fd);
     set->edge_fd = -1;
@@ -369,7 +371,7 @@ static bool delete_by_number(rlc_port_set *set, rlc_token token) {
     return erase(set, record) == 0;
 }
 
-/** Puts a new epoll instance behind the old number, which drops registrations that no number reaches. 0 or -errno. */
+/** Puts a new epoll instance behind the old number. That drops registrations that no number reaches. 0 or -errno. */
 static int rebuild(rlc_port_set *set) {
     const rlc_kernel *kernel = set->kernel;
     if (kernel->replace == NULL)

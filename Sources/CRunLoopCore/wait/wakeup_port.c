@@ -68,7 +68,7 @@ rlc_wakeup_port *rlc_wakeup_port_retain(rlc_wakeup_port *port) {
     return port;
 }
 
-/** Closes the eventfd once, whichever threads call it. The number is free whatever close(2) returns. */
+/** Closes the eventfd once, even if several threads call it. close(2) frees the number whatever it returns. */
 static void close_descriptor(rlc_wakeup_port *port) {
     int fd = atomic_exchange(&port->event_fd, -1);
     if (fd >= 0 && !rlc_has_forked_since(port->fork_generation))
@@ -79,7 +79,7 @@ void rlc_wakeup_port_release(rlc_wakeup_port *port) {
     if (port == NULL || atomic_fetch_sub(&port->references, 1) != 1)
         return;
     close_descriptor(port);
-    /* The table may be gone by now, unless it has the allocator. */
+    /* The kernel table may be gone by now, unless its allocator has made the port. */
     rlc_memory_free(port->has_allocator ? port->kernel : NULL, port);
 }
 
@@ -87,7 +87,7 @@ int rlc_wakeup_port_fd(const rlc_wakeup_port *port) {
     return atomic_load(&port->event_fd);
 }
 
-/** Writes to the eventfd. 1 or -errno. */
+/** Writes to the eventfd. Returns 1 or -errno. */
 static int write_to(const rlc_wakeup_port *port, int fd) {
     static const uint64_t one = 1;
     int saved_errno = errno;
@@ -99,7 +99,7 @@ static int write_to(const rlc_wakeup_port *port, int fd) {
     return size < 0 && size != -EAGAIN ? (int)size : 1; /* EAGAIN: the eventfd is full, so it is readable */
 }
 
-/** The token of no member and of no edge set. */
+/** A token that no member has, and that is not RLC_EDGE_SET_BITS. */
 #define NO_MEMBER (UINT64_MAX - 1)
 
 void rlc_wakeup_port_move(rlc_wakeup_port *port, int epoll_fd, int new_epoll_fd) {
@@ -107,8 +107,8 @@ void rlc_wakeup_port_move(rlc_wakeup_port *port, int epoll_fd, int new_epoll_fd)
 }
 
 /**
- * Adds the new eventfd to the epoll instance in which the owner may sleep. If the owner announces a sleep after the
- * exchange, it polls instead, and makes its sets watch the new eventfd.
+ * Adds the new eventfd to the epoll instance in which the owner may sleep. An owner that announces a sleep after the
+ * exchange does not sleep, but makes its sets watch the new eventfd.
  */
 static int show_to_sleeper(rlc_wakeup_port *port, int fd) {
     int epoll_fd = atomic_exchange(&port->watched_by, RLC_TO_BE_RENEWED);
@@ -134,7 +134,7 @@ int rlc_wakeup_port_renew(rlc_wakeup_port *port, int lost_fd) {
     return status;
 }
 
-/** Handles a write that has failed: other code has closed the eventfd. RLC_WAKE_BY_ANOTHER or -errno. */
+/** Handles a write that has failed: other code has closed the eventfd. Returns RLC_WAKE_BY_ANOTHER or -errno. */
 __attribute__((noinline)) static int wake_by_another(rlc_wakeup_port *port, int lost_fd, int failure) {
     atomic_store(&port->lost_fd, lost_fd);
     atomic_store(&port->lost_error, (uint8_t)-failure);
@@ -164,8 +164,9 @@ static inline bool post_to_sleeper(rlc_wakeup_port *port, uint32_t posted, int *
 }
 
 /**
- * The same for a port that another thread may end. This thread counts itself as a writer before it changes the word. So
- * either rlc_wakeup_port_end sees the count, and this thread closes the eventfd, or this thread finds the word closed.
+ * As post_to_sleeper, for a port that another thread may end. This thread counts itself as a writer before it changes
+ * the word. So either rlc_wakeup_port_end sees the count, and this thread closes the eventfd, or this thread finds the
+ * word closed.
  */
 static inline bool post_as_writer(rlc_wakeup_port *port, uint32_t posted, int *ret_status) {
     atomic_fetch_add(&port->writers, 1);
