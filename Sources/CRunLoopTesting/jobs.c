@@ -26,7 +26,7 @@ bool rlt_offer_jobs(bool (*take)(void *job)) {
         return false;
     __atomic_store_n(&taker, take, __ATOMIC_RELAXED);
     __atomic_store_n(&previous, swift_task_enqueueGlobal_hook, __ATOMIC_RELAXED);
-    // Other threads may enqueue jobs: when they see the hook, they see the stores above.
+    // Other threads may enqueue jobs already. Those that see the hook also see the stores above.
     __atomic_store_n(&swift_task_enqueueGlobal_hook, offer, __ATOMIC_RELEASE);
     return true;
 }

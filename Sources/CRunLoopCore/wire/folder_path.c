@@ -34,7 +34,10 @@ bool rlc_folder_path_holds(const char *path, int folder) {
            (fstat(folder, &opened) == 0 && lstat(path, &found) == 0 && rlc_is_same_file(&opened, &found));
 }
 
-/* Watches each folder and link on the path, because each can be renamed; skips those that it may not read. */
+/*
+ * Watches each folder and link on the path, because each can be renamed; skips those that this process may not read,
+ * and those that are gone.
+ */
 static int watch_along(int fd, char *path) {
     enum { MOVED = IN_MOVE_SELF | IN_DELETE_SELF | IN_ATTRIB | IN_DONT_FOLLOW | IN_MASK_ADD };
     for (char *end = path + strlen(path); end != NULL && end > path; end = strrchr(path, '/')) {

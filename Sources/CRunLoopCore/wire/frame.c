@@ -70,7 +70,7 @@ static rlc_frame_fault check_message(const rlc_frame_view *frame, size_t entries
     return sums.descriptors == header->descriptors ? RLC_FRAME_SOUND : RLC_FRAME_BAD_DESCRIPTORS;
 }
 
-/* Checks the entries of DEAD and DROP: numbers of ports; for DROP also how many rights. */
+/* Checks the entries of a DEAD or DROP frame. Each numbers a port; each of DROP also counts rights. */
 static rlc_frame_fault check_numbers(const rlc_frame_view *frame, size_t entries) {
     const rlc_frame_header *header = &frame->header;
     bool is_drop = header->kind == RLC_FRAME_DROP;
@@ -86,14 +86,17 @@ static rlc_frame_fault check_numbers(const rlc_frame_view *frame, size_t entries
     return RLC_FRAME_SOUND;
 }
 
-/* Only messages may have IN_MEMORY_FILE: the caller relies on that. */
+/* Only messages may have IN_MEMORY_FILE: rlc_frame_parse relies on that. */
 static uint16_t allowed_flags(uint8_t kind) {
     if (kind == RLC_FRAME_MESSAGE)
         return RLC_FRAME_IN_MEMORY_FILE;
     return kind == RLC_FRAME_DROP ? RLC_FRAME_IS_QUIET : 0;
 }
 
-/* Checks the members that are 0 in a frame that is no message, except in INTRODUCE and GOODBYE. */
+/*
+ * Checks a frame that is no message. Only INTRODUCE has a descriptor, and may have a destination. Only GOODBYE may have
+ * an id.
+ */
 static rlc_frame_fault check_bare(const rlc_frame_header *header) {
     bool is_introduction = header->kind == RLC_FRAME_INTRODUCE;
     if (header->descriptors != is_introduction)

@@ -39,7 +39,7 @@ static int create(void) {
     return rlc_call_fell_back(RLC_CALL_MEMFD_NOEXEC, create_with(0));
 }
 
-/* By write(2), which is cheaper than page faults in a mapping. One call writes at most INT_MAX bytes. */
+/* Uses write(2), which costs less than page faults in a mapping. One call of it writes at most INT_MAX bytes. */
 static int write_whole(int fd, const char *bytes, size_t size) {
     while (size > 0) {
         ssize_t written = write(fd, bytes, size);
@@ -100,7 +100,7 @@ int rlc_memory_file_open(uint64_t size, void **ret_bytes) {
     return fd;
 }
 
-/* Maps privately: kernels before 6.7 refuse shared mappings of files that are sealed against writing. */
+/* Maps privately, because kernels before 6.7 refuse shared mappings of files that are sealed against writing. */
 static int map(int fd, uint64_t size, const void **ret_bytes) {
     void *bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)

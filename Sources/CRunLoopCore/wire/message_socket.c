@@ -18,10 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* SCM_PIDFD, a descriptor of the sender's process, from Linux 6.5 on. Processes that share the socket can enable it. */
+/* SCM_PIDFD of Linux 6.5: a descriptor of the sender's process. Any process that shares the socket can enable it. */
 enum { PROCESS_DESCRIPTOR = 4 };
 
-/* Room for what the kernel may deliver: descriptors, one sender, and a descriptor of the sender's process. */
+/* Room for what the kernel may deliver with a packet: descriptors, the sender's credentials, and SCM_PIDFD. */
 typedef union control {
     struct cmsghdr align;
     char bytes[CMSG_SPACE(RLC_MESSAGE_SOCKET_DESCRIPTORS * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred)) +
@@ -40,7 +40,7 @@ static void close_pair(const int ends[2]) {
     }
 }
 
-/** Adopts both ends. One that fails is closed, and its element has the error. */
+/** Adopts both ends by rlc_descriptor_adopt, which closes an end that it cannot move; its element is then the error. */
 static int adopt_pair(int ends[2]) {
     for (int i = 0; i < 2; i++)
         ends[i] = rlc_descriptor_adopt(ends[i]);
@@ -161,7 +161,9 @@ int rlc_message_socket_unread(int fd) {
     return ioctl(fd, SIOCOUTQ, &unread) < 0 ? -errno : unread;
 }
 
-/* Edge-triggered: each packet that the other process reads ends epoll_wait, even if the socket was writable before. */
+/*
+ * Watches edge-triggered: each packet that the peer reads ends epoll_wait(2), even if the socket was writable before.
+ */
 static int wait_in_set(int set, int fd, int unread, uint64_t deadline_ns) {
     struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
     if (epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) < 0)
@@ -197,10 +199,10 @@ void rlc_received_close(const rlc_received *received, size_t from) {
         (void)close(received->descriptors[i]);
 }
 
-/** Collects the descriptors of a packet. A descriptor that cannot be moved is closed, and counts as lost. */
+/** Collects the descriptors of a packet. rlc_descriptor_adopt closes one that it cannot move; that counts as lost. */
 static void collect_descriptors(const struct cmsghdr *header, rlc_received *received) {
     size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    memcpy(received->descriptors, CMSG_DATA(header), count * sizeof(int)); /* one header for all: at most 253 */
+    memcpy(received->descriptors, CMSG_DATA(header), count * sizeof(int)); /* one header in a packet: at most 253 */
     received->count = 0;
     for (size_t i = 0; i < count; i++) {
         int fd = rlc_descriptor_adopt(received->descriptors[i]);

@@ -42,7 +42,7 @@ int rlc_port_folder_path(char *path, size_t capacity) {
 void rlc_set_mode(int path_fd, mode_t mode) {
     char path[32];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", path_fd);
-    (void)chmod(path, mode); /* a failure shows when the file is used */
+    (void)chmod(path, mode); /* the caller notices a failure when it uses the file */
 }
 
 static int open_private(const char *path) {
@@ -59,7 +59,7 @@ static int open_private(const char *path) {
     return status;
 }
 
-/* Gives a folder of this user, which no other user can have put there, the permissions that a umask has removed. */
+/* Restores the permissions that a umask has taken from the folder. Leaves a folder alone that another user owns. */
 static void give_rights(const char *path) {
     int fd = rlc_descriptor_adopt(open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat folder;

@@ -44,8 +44,8 @@ static void write_name(char *target, size_t capacity, const char *format, const 
 }
 
 /*
- * The mode of the files. The XDG base directory specification tells cleaners to spare files with the sticky bit; other
- * files would have to be touched every six hours.
+ * The mode of the lock file and the socket. The XDG base directory specification tells cleaners to spare files with the
+ * sticky bit. The owner would have to touch other files every six hours.
  */
 enum { KEPT = 01600 };
 
@@ -59,7 +59,10 @@ static int try_lock(int fd) {
     return errno == EACCES || errno == EAGAIN ? rlc_refused(-EADDRINUSE) : rlc_failed("fcntl");
 }
 
-/* Locks the file and checks that the path still names it, as flopen(3) does. 1; 0 if the file was removed meanwhile. */
+/*
+ * Locks the file and checks that the path still names it, as flopen(3) does. Returns 1; 0 if the file was removed
+ * meanwhile; or -errno.
+ */
 static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_owner) {
     int status = try_lock(fd);
     if (status < 0)
@@ -71,11 +74,11 @@ static int lock_file(int fd, int folder, const char *lock_name, bool *ret_had_ow
         return errno == ENOENT ? 0 : rlc_failed("fstatat");
     if (!rlc_is_same_file(&opened, &named))
         return 0;
-    if (!S_ISREG(opened.st_mode) || opened.st_nlink > 1) /* other links would get the size and the mode, too */
+    if (!S_ISREG(opened.st_mode) || opened.st_nlink > 1) /* a change would reach the file's other names, too */
         return rlc_refused(-EMLINK);
     *ret_had_owner = opened.st_size >= LOCK_OF_AN_OWNER;
     if ((opened.st_mode & 07777) != KEPT)
-        (void)fchmod(fd, KEPT); /* if the file system lacks the sticky bit, no cleaner looks for it */
+        (void)fchmod(fd, KEPT); /* fails if the file system lacks the sticky bit; then no cleaner looks for it */
     return 1;
 }
 
@@ -89,7 +92,7 @@ static int open_lock(int folder, const char *lock_name, int *ret_fd, bool *ret_h
             *ret_fd = fd;
             return 0;
         }
-        /* Another process may own the file, so it stays, with a mode that lets later claims open it. */
+        /* Another process may own the file, so it is not removed. Its mode has to let later claims open it. */
         if (status < 0 && status != -EADDRINUSE && status != -EMLINK)
             (void)fchmod(fd, KEPT);
         (void)close(fd);
@@ -119,8 +122,8 @@ static void remove_lock(const rlc_port_name *name) {
 /* ---- the socket ---- */
 
 /*
- * The address leads through the folder's descriptor: the folder's path may have any length, and may be renamed at any
- * time.
+ * The address leads through the folder's descriptor, because the folder's path may be too long for an address, and
+ * another process may rename the folder at any time.
  */
 static socklen_t make_address(struct sockaddr_un *address, int folder, const char *name) {
     *address = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -143,7 +146,9 @@ static int make_socket(void) {
     return rlc_failed_with("setsockopt", status);
 }
 
-/* Restores the permissions that the umask has taken from the socket, if the path still leads to it. */
+/*
+ * Restores the permissions that the umask has taken from the socket. -EBUSY if the path does not lead to it any more.
+ */
 static int restore_mode(int folder, const char *temporary, const struct stat *found) {
     int fd = rlc_made("openat", openat(folder, temporary, O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat status;
@@ -196,7 +201,7 @@ static int check_place(int folder, const rlc_port_name *name) {
     return status.st_dev == name->device && status.st_ino == name->inode ? 0 : rlc_refused(-EBUSY);
 }
 
-/* Called under the lock, so no other owner uses the temporary name. The socket gets its final name when it listens. */
+/* Called under the lock, so no other owner uses the temporary name. The socket gets its final name once it listens. */
 static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
     int status = bind_to(name->listener, folder, temporary);
     if (status < 0)
@@ -209,7 +214,9 @@ static int listen_as(int folder, const char *temporary, rlc_port_name *name) {
     return status;
 }
 
-/* Checks that no process listens there, such as an owner whose lock file a cleaner has removed. 0 or -errno. */
+/*
+ * Checks that no process listens under the name, such as an owner whose lock file a cleaner has removed. 0 or -errno.
+ */
 static int check_no_listener(int folder, const char *name) {
     int fd = rlc_port_name_connect(folder, name);
     if (fd >= 0)
@@ -279,7 +286,7 @@ int rlc_port_name_watch(const rlc_port_name *name) {
     int fd = rlc_made("inotify_init1", inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     if (fd < 0)
         return fd;
-    /* The open socket keeps its file: removing the name causes no IN_DELETE_SELF, but changes the link count. */
+    /* Removing the name of an open socket causes no IN_DELETE_SELF. It changes the link count, which is IN_ATTRIB. */
     int status = 0;
     if (inotify_add_watch(fd, path, IN_ATTRIB | IN_MOVE_SELF | IN_DONT_FOLLOW) < 0)
         status = rlc_failed("inotify_add_watch");
@@ -319,8 +326,8 @@ void rlc_port_name_release(rlc_port_name *name) {
 }
 
 /*
- * True if the process that made the listener has ended: then only a child holds the listener, and accepts nothing.
- * False if this process cannot see that process, or another process has its number by now.
+ * True if the process that made the listener has ended: then only a child of it holds the listener, and accepts
+ * nothing. False if this process cannot see that process, or another process has its number by now.
  */
 static bool owner_is_gone(int fd) {
     rlc_credentials owner;
