@@ -19,8 +19,8 @@ static inline const rlc_kernel *rlc_kernel_or_default(const rlc_kernel *kernel) 
 
 /**
  * Returns by how many nanoseconds the kernel may end a wait of this thread late; RLC_TIME_FOREVER if that is unknown,
- * or if the kernel's waits count in milliseconds. Makes two system calls. For a table other than rlc_kernel_default()
- * makes none, and returns the value that is usual on Linux.
+ * or if the kernel's waits count in milliseconds. Makes at most two system calls. For a table other than
+ * rlc_kernel_default() makes none, and returns the value that is usual on Linux.
  */
 uint64_t rlc_kernel_wait_slack(const rlc_kernel *kernel);
 

@@ -1,6 +1,6 @@
 /**
  * The lists of the core: the macros of <sys/queue.h>, which need no library. The core uses only macros that glibc has,
- * so building it with glibc needs no package. musl has no <sys/queue.h>, so there it needs libbsd's headers.
+ * so building it with glibc needs no package. musl has no <sys/queue.h>, so there the core needs libbsd's headers.
  */
 #ifndef RLC_LISTS_H
 #define RLC_LISTS_H

@@ -142,7 +142,7 @@ static_assert(sizeof(struct rlc_port_set) <= 120 || sizeof(void *) != 8, "malloc
 typedef enum rlc_hidden {
     RLC_NONE_HIDDEN,
     RLC_HIDDEN,
-    RLC_HIDDEN_SEEN, /**< A quiet port waits to write, and the last wait has polled it. */
+    RLC_HIDDEN_SEEN, /**< A quiet port waits to write, and the last wait has made rlc_port_set_take poll it. */
 } rlc_hidden;
 
 /* ---- records ---- */
@@ -317,8 +317,8 @@ void rlc_port_set_poll_ended(rlc_port_set *set);
  */
 void rlc_port_set_check_repetition(rlc_port_set *set, rlc_port *owner, uint32_t events);
 /**
- * Called before a port becomes level-triggered. If it is a quiet port in the first set whose error has passed, deletes
- * its registration. The caller registers it again: only a new registration puts epoll on the file's wait queue.
+ * Called before a port becomes level-triggered. If the port is quiet and in the first set, and its error has passed,
+ * deletes its registration. The caller registers it again: only a new registration puts epoll on the file's wait queue.
  */
 void rlc_port_set_hook_again(rlc_port_set *set, rlc_port *owner, const rlc_port *port);
 

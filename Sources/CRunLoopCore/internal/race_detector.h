@@ -1,7 +1,7 @@
 /**
  * For hosts that are compiled with ThreadSanitizer. Its runtime does not see the atomics of a library that is compiled
- * without it, and would report a race between a poster, which writes a node, and the loop, which reads it. So the
- * library announces each hand-over to the runtime, if the process has one.
+ * without it, and would report a race between a poster, which writes a node of a queue, and the loop, which reads it.
+ * So the library announces each hand-over to the runtime, if the process has one.
  */
 #ifndef RLC_RACE_DETECTOR_H
 #define RLC_RACE_DETECTOR_H

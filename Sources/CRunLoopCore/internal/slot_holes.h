@@ -15,7 +15,9 @@ typedef struct rlc_slot_holes {
 void rlc_slot_holes_finish(rlc_slot_holes *holes, rlc_slot_table *table, const rlc_kernel *memory);
 /** Call it in place of rlc_slot_table_reserve, for a table without an unused record. Returns 0, or -ENOMEM. */
 int rlc_slot_holes_reserve(rlc_slot_holes *holes, rlc_slot_table *table, const rlc_kernel *memory);
-/** Frees the chunks without a record in use. Their tokens stay stale. Records in use do not move. O(records). */
+/**
+ * Frees the chunks without a record in use. Tokens of their records stay stale. Records in use do not move. O(records).
+ */
 void rlc_slot_holes_give_back(rlc_slot_holes *holes, rlc_slot_table *table, const rlc_kernel *memory);
 
 static inline uint32_t rlc_slot_holes_count(const rlc_slot_holes *holes, const rlc_slot_table *table) {

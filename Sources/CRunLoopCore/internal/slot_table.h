@@ -24,7 +24,7 @@ typedef SLIST_HEAD(rlc_unused_slots, rlc_unused_slot) rlc_unused_slots;
 enum { RLC_SLOTS_PER_CHUNK = 8 };
 
 typedef struct rlc_slot_table {
-    unsigned char **chunks; /**< Allocated one by one: records do not move, and few unused ones exist. */
+    unsigned char **chunks; /**< Allocated one by one, so that records do not move and few are unused. */
     uint32_t record_size;
     uint32_t chunk_count, chunk_room;
     uint32_t touched;    /**< Records that were in use at least once. */

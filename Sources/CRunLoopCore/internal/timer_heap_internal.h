@@ -63,7 +63,7 @@ static inline bool rlc_timer_heap_tolerates(const rlc_timer_heap *heap, const rl
     return heap->knows_tolerance && heap->latest_ns[timer->slot.number] > timer->deadline_ns;
 }
 
-/** Tells whether a timer is armed. */
+/** Tells whether any timer is armed. */
 static inline bool rlc_timer_heap_has_armed(const rlc_timer_heap *heap) {
     return (heap->heaps[RLC_EXACT].count | heap->heaps[RLC_TOLERANT].count) != 0;
 }

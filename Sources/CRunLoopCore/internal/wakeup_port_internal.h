@@ -13,7 +13,10 @@
  * first one has.
  */
 
-/** Signal and interrupt return this if other code has closed the eventfd. They have woken the owner by a new one. */
+/**
+ * Signal and interrupt return this if other code has closed the eventfd. They have made a new one, and have woken the
+ * owner by it.
+ */
 enum { RLC_WAKE_BY_ANOTHER = 2 };
 
 enum { RLC_WORD_RUNNING, RLC_WORD_INTERRUPTED, RLC_WORD_POSTED, RLC_WORD_ASLEEP, RLC_WORD_CLOSED };
@@ -42,7 +45,7 @@ struct rlc_wakeup_port {
 
 static_assert(sizeof(struct rlc_wakeup_port) <= 40 || sizeof(void *) != 8, "malloc(3) takes 48 bytes for it");
 
-/** A port that may be ended. It reports when other code closes a descriptor of its sets. */
+/** A port with may_end. It reports when other code closes its eventfd, or a descriptor of its sets. */
 typedef struct rlc_reporting_port {
     rlc_wakeup_port port;
     rlc_lost_fn lost_fn; /* NULL if there is none */

@@ -52,7 +52,7 @@ void rlc_kit_unshared_begin(void) {
     }
 }
 
-/** Waits until no thread is in a section; until after_fork none begins one. */
+/** Waits until no thread is in a section. No thread begins one before after_fork. */
 static void before_fork(void) {
     uint32_t seen = __atomic_add_fetch(&unshared_state, FORK, __ATOMIC_SEQ_CST);
     uint64_t deadline_ns = (seen & THREADS) != 0 ? rlc_now(RLC_CLOCK_MONOTONIC) + LONGEST_WAIT_NS : 0;

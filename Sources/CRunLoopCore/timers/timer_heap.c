@@ -27,7 +27,7 @@ static uint32_t next_sequence(rlc_timer_heap *heap) {
     return ++heap->sequence;
 }
 
-/** Called before a timer is armed with this tolerance. If it is the first that differs, begins RLC_LATEST. */
+/** Called before a timer is armed with this tolerance. Begins RLC_LATEST if it differs from the one that all share. */
 static void note_tolerance(rlc_timer_heap *heap, uint64_t tolerance_ns) {
     if (heap->heaps[RLC_TOLERANT].count == 0) {
         heap->keeps_latest = false;

@@ -67,7 +67,7 @@ static uint64_t limit_wait(rlc_port_set *set, uint64_t deadline_ns) {
     atomic_store(&set->has_chores, true);
     if (set->hidden == RLC_HIDDEN_SEEN) {
         if (deadline_ns != 0)
-            set->hidden = RLC_HIDDEN; /* the next wait polls them again, since a callout may take an error */
+            set->hidden = RLC_HIDDEN; /* the next wait has them polled again: a callout may take an error */
         return deadline_ns;
     }
     set->hidden = RLC_HIDDEN_SEEN;

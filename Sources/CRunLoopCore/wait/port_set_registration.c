@@ -71,7 +71,7 @@ void rlc_port_note_repetition(rlc_port *owner) {
 
 /**
  * Combines the events of all members that share the owner's number; edge-triggered if each of them is. Quiet ports
- * count only if there are no others. False: epoll is to watch none of them.
+ * count only if there are no others. Returns false if epoll is to watch none of them.
  */
 __attribute__((noinline)) static bool shared_events_of(const rlc_port *owner, struct epoll_event *ret_event) {
     uint32_t events = 0, edge = EPOLLET;
@@ -102,7 +102,7 @@ static inline int try_control(rlc_port_set *set, int epoll_fd, int operation, co
     return set->kernel->epoll_control(set->kernel->context, epoll_fd, operation, port->fd, &event);
 }
 
-/** Registers all members in another epoll instance. Members whose number was closed become orphans. 0 or -errno. */
+/** Copies all registrations to another epoll instance. Members whose number was closed become orphans. 0 or -errno. */
 static int copy_registrations(rlc_port_set *set, int epoll_fd) {
     for (uint32_t slot = 0; slot < set->ports.touched; slot++) {
         rlc_port *port = rlc_slot_table_at(&set->ports, slot);

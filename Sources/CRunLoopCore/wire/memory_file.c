@@ -39,7 +39,9 @@ static int create(void) {
     return rlc_call_fell_back(RLC_CALL_MEMFD_NOEXEC, create_with(0));
 }
 
-/* Uses write(2), which costs less than page faults in a mapping. One call of it writes at most INT_MAX bytes. */
+/*
+ * Uses write(2), which costs less than page faults in a mapping. Loops, because one call writes at most INT_MAX bytes.
+ */
 static int write_whole(int fd, const char *bytes, size_t size) {
     while (size > 0) {
         ssize_t written = write(fd, bytes, size);

@@ -286,7 +286,7 @@ int rlc_port_name_watch(const rlc_port_name *name) {
     int fd = rlc_made("inotify_init1", inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     if (fd < 0)
         return fd;
-    /* Removing the name of an open socket causes no IN_DELETE_SELF. It changes the link count, which is IN_ATTRIB. */
+    /* Removing the name of an open socket causes no IN_DELETE_SELF. It changes the link count: IN_ATTRIB. */
     int status = 0;
     if (inotify_add_watch(fd, path, IN_ATTRIB | IN_MOVE_SELF | IN_DONT_FOLLOW) < 0)
         status = rlc_failed("inotify_add_watch");
