@@ -6,7 +6,7 @@
  * serves the queue itself.
  *
  * A function of the queue may run the rlc_loop, or its host. Functions that are queued during that run wait until the
- * function has returned, and end no sleep. The header needs no header of libdispatch.
+ * first function has returned, and do not end a sleep of that run. This header needs no header of libdispatch.
  */
 #ifndef CRUNLOOP_ADAPTERS_DISPATCH_GUEST_H
 #define CRUNLOOP_ADAPTERS_DISPATCH_GUEST_H
@@ -19,8 +19,9 @@
 RLC_BEGIN_DECLS
 
 /**
- * Runs the functions that are queued at the time of the call. It is the callout of the watch. If epoll has refused the
- * handle, at first or after a run inside this callout, the next pass tries again, unless the handle was closed.
+ * The callout of the watch. It runs the functions that are queued at the time of the call. epoll may refuse the handle
+ * when the loop first registers it, and when the loop registers it again after a run inside this callout. Then the next
+ * pass tries again, unless the handle was closed.
  *
  * @param ready   RLC_READABLE, or RLC_ERROR if epoll refuses to watch the handle.
  *
@@ -29,18 +30,18 @@ RLC_BEGIN_DECLS
 static inline void rlc_dispatch_guest_serve(rlc_loop *loop, rlc_watch *watch, uint32_t ready, void *context) {
     (void)loop, (void)context;
     if ((ready & RLC_ERROR) != 0 && fcntl(rlc_main_queue_fd(), F_GETFD) >= 0)
-        (void)rlc_watch_set_interest(watch, RLC_READABLE); /* the next pass reports a failure */
+        (void)rlc_watch_set_interest(watch, RLC_READABLE); /* the next pass tries again */
     if (rlc_main_queue_take(NULL))
         rlc_main_queue_drain();
 }
 
 /**
  * Lets a loop serve the main dispatch queue. The loop is not finished while the guest is attached. While epoll refuses
- * the handle (ENOSPC, ENOMEM), the loop does not sleep, and tries again in each pass.
+ * the handle (ENOSPC, ENOMEM), the loop does not sleep, and registers the handle again in each pass.
  *
  * @param loop      The loop.
  * @param ret_guest The watch of the queue's handle. It ends with the loop, unless the caller removes it before, by
- *                  rlc_watch_remove. A function of the queue may do that too.
+ *                  rlc_watch_remove. A function of the queue may make that call too.
  * @return 0; -ENOSYS (the process has no libdispatch), -EPERM (this is not the main thread), or an error of
  *         rlc_main_queue_fd or rlc_loop_add_watch. If it fails, nothing was attached.
  *

@@ -18,13 +18,13 @@ RLC_BEGIN_DECLS
 typedef struct rlc_epoll_host {
     rlc_hosted hosted;
     int epoll_fd;
-    bool is_armed; /**< epoll has not reported the descriptor since it was registered. */
+    bool is_armed; /**< epoll has not reported the descriptor since rlc_epoll_arm. */
 } rlc_epoll_host;
 
 /**
  * Arms the descriptor.
  *
- * @param operation EPOLL_CTL_ADD, or EPOLL_CTL_MOD: then the call adds the descriptor if the set has lost it.
+ * @param operation EPOLL_CTL_ADD or EPOLL_CTL_MOD. With EPOLL_CTL_MOD the call adds a descriptor that the set has lost.
  * @return 0; -errno of epoll_ctl(2).
  *
  * Thread: [loop].  Cost: one system call.
@@ -72,7 +72,7 @@ static inline int rlc_epoll_attach(rlc_loop *loop, int epoll_fd, rlc_epoll_host 
  * Takes the loop's event out of a batch.
  *
  * @param host   The host.
- * @param events The batch; the events behind the loop's move up.
+ * @param events The batch. The events after the loop's event each move one place forward.
  * @param count  The number of events.
  * @return The number of events that are left. Cannot fail.
  *
@@ -97,9 +97,10 @@ static inline int rlc_epoll_take(rlc_epoll_host *host, struct epoll_event *event
  * @param events     Receives the events of the program, without the loop's event. The program owns the array.
  * @param capacity   The number of events for which there is room, at least 1.
  * @param timeout_ms Milliseconds; with 0 the call does not wait, with -1 it waits without a limit.
- * @return The number of events of the program, 0 also if the loop has made a pass, or a hook has detached the host;
- *         -EINTR or another -errno of epoll_wait(2), or of rlc_loop_prepare or rlc_loop_dispatch. If a pass fails while
- *         the program has events, the call returns these, and the next call returns the error.
+ * @return The number of events of the program. It is 0 at the timeout, and may be 0 if the loop has made a pass or a
+ *         hook has detached the host. -EINTR or another -errno of epoll_wait(2), or of rlc_loop_prepare or
+ *         rlc_loop_dispatch. If a pass fails while the program has events, the call returns the number of these, and
+ *         the next call returns the error.
  *
  * Thread: [loop].  Blocks.  Cost: the pass, and after each event of the loop one system call more than epoll_wait(2).
  */

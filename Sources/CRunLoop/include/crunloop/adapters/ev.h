@@ -2,7 +2,7 @@
  * <crunloop/adapters/ev.h>: an rlc_loop inside a struct ev_loop of libev. Needs libev 4, with EV_MULTIPLICITY, as
  * distributions build it.
  *
- * Callouts of the loop may call ev_run. The adapter keeps ev_run from returning until it is detached.
+ * Callouts of the loop may call ev_run. While the adapter is attached, its watchers keep ev_run from returning.
  */
 #ifndef CRUNLOOP_ADAPTERS_EV_H
 #define CRUNLOOP_ADAPTERS_EV_H
@@ -29,8 +29,8 @@ static inline void rlc_ev_dispatch(rlc_ev_host *host) {
 }
 
 /**
- * The callback of the descriptor. Makes one pass, unless there is work: then the callback of `check` makes the pass of
- * this iteration.
+ * The callback of `io`. Makes one pass, unless the preparation has found work: then the callback of `check` makes the
+ * pass of this iteration.
  * Thread: [loop].
  */
 static inline void rlc_ev_readable(struct ev_loop *ev, ev_io *io, int events) {
@@ -40,7 +40,7 @@ static inline void rlc_ev_readable(struct ev_loop *ev, ev_io *io, int events) {
         rlc_ev_dispatch(host);
 }
 
-/** The callback of `check`. Makes the pass of this iteration if there is work. Thread: [loop]. */
+/** The callback of `check`. Makes the pass of this iteration if the preparation has found work. Thread: [loop]. */
 static inline void rlc_ev_check(struct ev_loop *ev, ev_check *check, int events) {
     (void)ev, (void)events;
     rlc_ev_host *host = (rlc_ev_host *)check->data;
@@ -50,7 +50,7 @@ static inline void rlc_ev_check(struct ev_loop *ev, ev_check *check, int events)
     rlc_ev_dispatch(host);
 }
 
-/** The callback of `idle`. Does nothing: an active watcher suffices. Thread: [loop]. */
+/** The callback of `idle`. Does nothing: the active watcher itself keeps libev awake. Thread: [loop]. */
 static inline void rlc_ev_idle(struct ev_loop *ev, ev_idle *idle, int events) {
     (void)ev, (void)idle, (void)events;
 }
@@ -73,7 +73,7 @@ static inline void rlc_ev_prepare(struct ev_loop *ev, ev_prepare *prepare, int e
     if (was_rebuilt || host->hosted.status < 0)
         ev_io_stop(ev, &host->io);
     if (was_rebuilt && host->hosted.status == 0) {
-        ev_io_set(&host->io, rlc_loop_fd(host->hosted.loop), EV_READ); /* makes libev register it anew */
+        ev_io_set(&host->io, rlc_loop_fd(host->hosted.loop), EV_READ); /* makes libev register it again */
         ev_io_start(ev, &host->io);
     }
 }
@@ -104,7 +104,7 @@ static inline int rlc_ev_attach(rlc_loop *loop, struct ev_loop *ev, rlc_ev_host 
     ev_check_start(ev, &host->check);
     /*
      * If a callback attaches the loop, the present iteration may be past its preparations. The active idle watcher
-     * keeps it from sleeping, and the next iteration prepares the loop.
+     * keeps that iteration from sleeping, and the next one prepares the loop.
      */
     ev_idle_start(ev, &host->idle);
     *ret_host = host;
@@ -112,7 +112,7 @@ static inline int rlc_ev_attach(rlc_loop *loop, struct ev_loop *ev, rlc_ev_host 
 }
 
 /**
- * Tells whether the loop has failed: then the host does not serve it any more.
+ * Tells whether the loop has failed. The host no longer serves a loop that has failed.
  *
  * @param host From rlc_ev_attach.
  * @return 0, or the -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD.

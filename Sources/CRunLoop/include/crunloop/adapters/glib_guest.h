@@ -2,8 +2,8 @@
  * <crunloop/adapters/glib_guest.h>: a GMainContext inside an rlc_loop, the reverse of glib.h. The events of GLib's
  * sources end the sleep of the loop, and each pass dispatches the ready sources by their priorities. Needs GLib 2.36.
  *
- * The guest has GLib's descriptors in an epoll set of its own (glib_guest_set.h), and one timer of the loop for GLib's
- * timeouts, which are in milliseconds.
+ * The guest keeps GLib's descriptors in an epoll set of its own (glib_guest_set.h), and uses one timer of the loop for
+ * GLib's timeouts, which are in milliseconds.
  *
  * While the guest is attached, it owns the context for its thread, as a running GMainLoop does. So a source that
  * another thread attaches wakes the loop, and no other thread can iterate the context. A callout of a source may run
@@ -20,7 +20,7 @@ RLC_BEGIN_DECLS
 /* ---- before the poll ---- */
 
 /**
- * Notes that a timeout has ended. It is the timer callout; the check that follows serves the source.
+ * The callout of the timer: notes that GLib's timeout has ended. The check callout of this pass then serves the source.
  * Thread: [loop].
  */
 static inline void rlc_glib_guest_note_timeout(rlc_loop *loop, rlc_timer *timer, uint64_t deadline_ns, void *context) {
@@ -29,8 +29,8 @@ static inline void rlc_glib_guest_note_timeout(rlc_loop *loop, rlc_timer *timer,
 }
 
 /**
- * Arms the timer for GLib's timeout. A date that is less than a millisecond, GLib's unit, from the armed date changes
- * nothing, so that the loop does not set the timerfd before each sleep.
+ * Arms the timer for GLib's timeout. If the new date is less than a millisecond, GLib's unit, from the armed date, the
+ * function changes nothing: otherwise the loop would set the timerfd before each sleep.
  *
  * @param timeout_ms Milliseconds; 0: there is work; -1: no limit.
  *
@@ -50,7 +50,7 @@ static inline void rlc_glib_guest_set_timeout(rlc_glib_guest *guest, gint timeou
     (void)rlc_timer_arm(guest->timer, wake_at_ns, 0, 0);
 }
 
-/** GSourceFuncs.prepare of the counter, which is never ready: counts the iteration that begins. Thread: [loop]. */
+/** GSourceFuncs.prepare of the counter, a source that is never ready: counts each iteration. Thread: [loop]. */
 static inline gboolean rlc_glib_guest_count(GSource *source, gint *timeout_ms) {
     uint64_t **iterations = (uint64_t **)(void *)(source + 1);
     *timeout_ms = -1;
@@ -76,7 +76,7 @@ static inline void rlc_glib_guest_add_counter(rlc_glib_guest *guest) {
     (void)g_source_attach(guest->counter, guest->context);
 }
 
-/** Makes room for `count` descriptors. 0 or -ENOMEM. Thread: [loop]. */
+/** Makes room for `count` descriptors. Returns 0 or -ENOMEM. Thread: [loop]. */
 static inline int rlc_glib_guest_reserve(rlc_glib_guest *guest, gint count) {
     if (count <= guest->room)
         return 0;
@@ -92,7 +92,7 @@ static inline int rlc_glib_guest_reserve(rlc_glib_guest *guest, gint count) {
     return 0;
 }
 
-/* ---- its end ---- */
+/* ---- the guest's end ---- */
 
 /** Takes a guest out of its loop, unless it is out already. Thread: [loop].  Cost: two system calls. */
 static inline void rlc_glib_guest_leave_loop(rlc_glib_guest *guest) {
@@ -112,7 +112,7 @@ static inline void rlc_glib_guest_leave_loop(rlc_glib_guest *guest) {
     guest->counter = NULL;
 }
 
-/** Frees a guest that is out of its loop, with no call of it on the stack, and releases its context. Thread: [loop]. */
+/** Frees a guest that is out of its loop and has no call on the stack, and releases its context. Thread: [loop]. */
 static inline void rlc_glib_guest_free(rlc_glib_guest *guest) {
     g_main_context_release(guest->context);
     g_main_context_unref(guest->context);
@@ -121,7 +121,7 @@ static inline void rlc_glib_guest_free(rlc_glib_guest *guest) {
     free(guest);
 }
 
-/** Ends a call of the hook, which may have detached the guest, or failed. Thread: [loop]. */
+/** Ends a call of the hook. That call may have detached the guest, or failed. Thread: [loop]. */
 static inline void rlc_glib_guest_end_call(rlc_glib_guest *guest, volatile uintptr_t *mark) {
     rlc_stack_end_call(&guest->calls, mark);
     if (guest->is_detached && rlc_stack_is_left(guest->calls, RLC_STACK_HERE))
@@ -132,7 +132,7 @@ static inline void rlc_glib_guest_end_call(rlc_glib_guest *guest, volatile uintp
 
 /* ---- around the poll ---- */
 
-/** Queries the descriptors that GLib waits for, and its timeout; -1: no limit. 0 or -ENOMEM. Thread: [loop]. */
+/** Queries GLib's descriptors and its timeout (-1: no limit). Returns 0 or -ENOMEM. Thread: [loop]. */
 static inline int rlc_glib_guest_query(rlc_glib_guest *guest, gint *timeout_ms) {
     for (;;) {
         gint count = g_main_context_query(guest->context, guest->priority, timeout_ms, guest->polls, guest->room);
@@ -156,7 +156,7 @@ static inline RLC_HOLDS_MARK void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hoo
     gint timeout_ms = -1;
     volatile uintptr_t mark;
     (void)rlc_stack_begin_call(&guest->calls, &mark, RLC_STACK_HERE);
-    (void)g_main_context_prepare(guest->context, &guest->priority); /* ready sources show as a timeout of 0 */
+    (void)g_main_context_prepare(guest->context, &guest->priority); /* a ready source makes the queried timeout 0 */
     guest->prepared_with = guest->iterations;
     if (!guest->is_detached)
         guest->status = rlc_glib_guest_query(guest, &timeout_ms);
@@ -169,7 +169,7 @@ static inline RLC_HOLDS_MARK void rlc_glib_guest_prepare(rlc_loop *loop, rlc_hoo
 
 /**
  * Dispatches the ready sources. It is the check callout of the hook. If a callout of the pass has iterated the context,
- * the result of the query is out of date, and the next pass queries again.
+ * the result of the query is out of date: then the function does nothing, and the next pass queries again.
  * Thread: [loop].  Re-entry: GLib's sources may run the loop, or detach the guest.
  */
 static inline RLC_HOLDS_MARK void rlc_glib_guest_check(rlc_loop *loop, rlc_hook *hook, void *context) {
@@ -190,7 +190,8 @@ static inline RLC_HOLDS_MARK void rlc_glib_guest_check(rlc_loop *loop, rlc_hook 
 /* ---- attaching ---- */
 
 /**
- * Makes all that a guest needs in its loop. 0 or -errno: then rlc_glib_guest_leave_loop removes what was made.
+ * Makes all that a guest needs in its loop. Returns 0 or -errno. After an error the caller calls
+ * rlc_glib_guest_leave_loop, which removes what was made.
  * Thread: [loop].
  */
 static inline int rlc_glib_guest_enter_loop(rlc_glib_guest *guest) {
@@ -212,8 +213,8 @@ static inline int rlc_glib_guest_enter_loop(rlc_glib_guest *guest) {
  * @return 0; -EBUSY (another thread owns the context), -ENOMEM, -ECHILD; -errno of epoll_create1(2), or of
  *         rlc_loop_add_watch for a loop's first watch. If it fails, nothing is attached.
  *
- * Thread: [loop].  Cost: four system calls. From then on each pass costs one for each descriptor of the context, and
- * one more if one of them is ready.
+ * Thread: [loop].  Cost: four system calls. While the guest is attached, each pass costs one system call for each
+ * descriptor of the context, and one more if a descriptor is ready.
  */
 static inline int rlc_glib_guest_attach(rlc_loop *loop, GMainContext *context, rlc_glib_guest **ret_guest) {
     if (context == NULL)
@@ -240,7 +241,7 @@ static inline int rlc_glib_guest_attach(rlc_loop *loop, GMainContext *context, r
 }
 
 /**
- * Tells whether the guest has failed: the loop does not serve its context any more.
+ * Tells whether the guest has failed. The loop no longer serves the context of a guest that has failed.
  *
  * @param guest From rlc_glib_guest_attach.
  * @return 0; -ENOMEM, -ENOSPC, -EMFILE or -ENFILE: there was no room for GLib's descriptors.
@@ -252,13 +253,13 @@ static inline int rlc_glib_guest_status(const rlc_glib_guest *guest) {
 }
 
 /**
- * Takes a context out of its loop. Its sources do not change. Any thread may iterate it afterwards; if a callout of one
- * of its sources makes the call, only after that callout.
+ * Takes a context out of its loop. The sources of the context do not change. Any thread may iterate the context
+ * afterwards; if a callout of a source makes the call, other threads can do so only when that callout has returned.
  *
  * @param guest The guest; NULL is allowed. The pointer is invalid afterwards.
  *
- * Thread: [loop].  Cost: three system calls. In a child of fork(2) it changes nothing that the child shares with the
- * parent.
+ * Thread: [loop].  Cost: three system calls. In a child of fork(2) the call changes nothing that the child shares with
+ * the parent.
  */
 static inline void rlc_glib_guest_detach(rlc_glib_guest *guest) {
     if (guest == NULL)

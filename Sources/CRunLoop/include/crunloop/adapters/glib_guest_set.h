@@ -1,7 +1,7 @@
 /**
- * <crunloop/adapters/glib_guest_set.h>: the descriptors of a GMainContext in an rlc_loop; glib_guest.h includes it. The
- * descriptors are in an epoll set, which the loop watches. When the set is readable, the guest polls the descriptors by
- * the context's poll function, without waiting.
+ * <crunloop/adapters/glib_guest_set.h>: the descriptors of a GMainContext in an rlc_loop. glib_guest.h includes this
+ * header. The descriptors are in an epoll set, which the loop watches. When the set is readable, the guest polls the
+ * descriptors by the context's poll function, without waiting.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_GUEST_SET_H
 #define CRUNLOOP_ADAPTERS_GLIB_GUEST_SET_H
@@ -25,7 +25,7 @@ typedef struct rlc_glib_guest {
     rlc_hook *hook;
     rlc_watch *watch; /**< Watches the set; NULL while the set is made anew. */
     rlc_timer *timer;
-    uint64_t wake_at_ns; /**< The date of the timer. */
+    uint64_t wake_at_ns; /**< The date for which `timer` is armed. */
     GPollFD *polls;      /**< What GLib's last query returned, sorted by number. */
     GPollFD *members;    /**< The descriptors in the set, sorted. */
     gint room, count, member_count;
@@ -57,13 +57,13 @@ static inline void rlc_glib_guest_note_ready(rlc_loop *loop, rlc_watch *watch, u
         return;
     }
     guest->has_unwatched = true;
-    (void)rlc_watch_set_interest(watch, RLC_READABLE); /* the next pass reports a failure */
+    (void)rlc_watch_set_interest(watch, RLC_READABLE); /* the next pass adds it again */
 }
 
 /**
  * Makes a new set, without members.
  *
- * @return 0; -errno of epoll_create1(2) or rlc_loop_add_watch: then there is no set.
+ * @return 0; -errno of epoll_create1(2) or rlc_loop_add_watch: then the loop watches no set.
  *
  * Thread: [loop].  Cost: two system calls, and those of the watch.
  */
@@ -81,12 +81,12 @@ static inline int rlc_glib_guest_open_set(rlc_glib_guest *guest) {
 }
 
 /**
- * Puts a descriptor into the set, or changes its events there. If the descriptor was closed since, it has left the set,
- * and the function puts its number in again, even if another file has the number by now.
+ * Adds a descriptor to the set, or changes its events there. If a member was closed meanwhile, epoll has dropped it.
+ * Then the function adds its number again, even if another file has the number by now.
  *
  * @param entry     The descriptor and its events, as GLib waits for them.
- * @param is_member True if it was put in before.
- * @return 0, also for a descriptor that epoll refuses; -ENOMEM or -ENOSPC.
+ * @param is_member True if the descriptor was added before.
+ * @return 0, also for a descriptor that epoll cannot watch; -ENOMEM or -ENOSPC.
  *
  * Thread: [loop].  Cost: one system call, two if the number belongs to another file.
  */
@@ -136,9 +136,9 @@ static inline int rlc_glib_guest_update_set(rlc_glib_guest *guest) {
 }
 
 /**
- * Finds out which descriptors are ready. If the set is readable but no descriptor is ready, one was closed while a
+ * Finds out which descriptors are ready. If the set is readable but no descriptor is ready, a member was closed while a
  * duplicate of it stayed open. Then the function makes a new set, because this one would be readable for ever.
- * Thread: [loop].  Cost: one system call, if a descriptor is ready.
+ * Thread: [loop].  Cost: one system call, if a descriptor may be ready.
  */
 static inline void rlc_glib_guest_poll(rlc_glib_guest *guest) {
     bool has_ready = guest->has_ready;

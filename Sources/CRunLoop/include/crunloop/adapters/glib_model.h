@@ -1,10 +1,10 @@
 /**
- * <crunloop/adapters/glib_model.h>: lets runs of an rlk_loop sleep in GLib. The rlk_loop is in an rlc_loop by
- * model_guest.h, and the rlc_loop is in a GMainContext by glib.h.
+ * <crunloop/adapters/glib_model.h>: lets runs of an rlk_loop sleep in GLib. model_guest.h has put the rlk_loop into an
+ * rlc_loop, and glib.h has put the rlc_loop into a GMainContext.
  *
- * A callout of the rlk_loop may run the rlk_loop, for example in RLK_MODE_TRACKING. With this adapter GLib's timeouts,
- * descriptors and windows, and the rlc_loop, are served meanwhile; the run serves its own mode of the rlk_loop. A
- * callback of GLib may open a dialogue during such a run; the dialogue serves the rlk_loop in the guest's mode.
+ * A callout of the rlk_loop may run the rlk_loop, for example in RLK_MODE_TRACKING. With this adapter GLib serves its
+ * timeouts, descriptors and windows, and the rlc_loop, during such a run. The run serves its own mode of the rlk_loop.
+ * A callback of GLib may open a dialogue during the run; the dialogue serves the rlk_loop in the guest's mode.
  */
 #ifndef CRUNLOOP_ADAPTERS_GLIB_MODEL_H
 #define CRUNLOOP_ADAPTERS_GLIB_MODEL_H
@@ -15,16 +15,16 @@
 RLC_BEGIN_DECLS
 
 /**
- * Ends an iteration in which a run sleeps, when the descriptor of the run's mode is readable or a moment has come. GLib
- * wakes a context when a source with a descriptor is added or removed, so the adapter keeps this source for the next
- * sleep. The adapter removes the source if it becomes ready while no run sleeps by it. GLib frees
+ * A source that ends the iteration in which a run sleeps, when the descriptor of the run's mode is readable or the date
+ * of the sleep has come. GLib wakes a context when a source with a descriptor is added or removed, so the adapter keeps
+ * this source for the next sleep. The adapter removes the source if it becomes ready while no run sleeps. GLib frees
  * the source with its last reference.
  */
 typedef struct rlc_glib_model_end {
-    GSource source; /**< First, so that a pointer to it is a pointer to this. */
+    GSource source; /**< First, so that a pointer to it also points to this structure. */
     int fd;
-    gint depth;           /**< The depth of GLib's dispatches for which it was made. */
-    uintptr_t awaited_at; /**< The stack place of the sleep that it ends, which a jump may have left. 0: none. */
+    gint depth;           /**< g_main_depth() of the sleep for which the source was made. */
+    uintptr_t awaited_at; /**< Where the sleep that it ends lies on the stack; a jump may have left it. 0: none. */
 } rlc_glib_model_end;
 
 /** The sleep of an rlk_loop's runs in a context. The caller that attaches it ends it by rlc_glib_model_detach. */
@@ -33,13 +33,13 @@ typedef struct rlc_glib_model {
     rlc_glib_source *host; /**< The source of the rlc_loop. */
     GMainContext *context;
     rlc_glib_model_end *end; /**< The source of the last sleep. */
-    gint depth;              /**< The depth of GLib's dispatches at which a run sleeps. */
-    uintptr_t asleep_at;     /**< The stack place of that sleep, which a jump may have left. 0: no run sleeps. */
+    gint depth;              /**< g_main_depth() of the innermost sleep of a run. */
+    uintptr_t asleep_at;     /**< Where that sleep lies on the stack; a jump may have left it. 0: no run sleeps. */
     uintptr_t calls;         /**< Sleeps on the stack, as <crunloop/adapters/on_stack.h> notes them. */
     bool is_detached;
 } rlc_glib_model;
 
-/** Ends the source of the last sleep. Thread: [loop]. */
+/** Destroys the source of the last sleep. Thread: [loop]. */
 static inline void rlc_glib_model_drop_end(rlc_glib_model *own) {
     if (own->end == NULL)
         return;
@@ -60,9 +60,10 @@ static inline void rlc_glib_model_free_if_over(rlc_glib_model *own) {
 
 /**
  * Tells whether GLib iterates because a run of the rlk_loop sleeps. Then GLib prepares and serves the rlc_loop only for
- * that sleep. False in a dialogue that such an iteration opens in a callback of GLib or of the rlc_loop.
+ * that sleep.
  *
- * @return True: the guest leaves the rlk_loop alone.
+ * @return True: the guest leaves the rlk_loop alone. False also in a dialogue that a callback of GLib or of the
+ *         rlc_loop opens in such an iteration.
  *
  * Thread: [loop].
  */
@@ -70,7 +71,7 @@ static inline bool rlc_glib_model_is_asleep(void *context) {
     const rlc_glib_model *own = (const rlc_glib_model *)context;
     gint depth = g_main_depth();
     if (rlc_stack_is_left(own->asleep_at, RLC_STACK_HERE))
-        return false; /* GLib's depth counts dispatches that a jump has left, too, so it may be own->depth again */
+        return false; /* GLib's depth also counts dispatches that a jump has left, so it may equal own->depth */
     if (depth == own->depth)
         return true;
     return depth == own->depth + 1 && !own->host->is_preparing && g_main_current_source() == &own->host->source;
@@ -148,7 +149,7 @@ static inline RLC_HOLDS_MARK bool rlc_glib_model_sleep(int descriptor, uint64_t 
  * @param host    From rlc_glib_attach, for the guest's rlc_loop. The structure retains it.
  * @param ret_own The sleep of the runs; the caller ends it by rlc_glib_model_detach before it detaches the guest and
  *                the host.
- * @return 0; -ENOMEM; as rlk_loop_set_host_sleep. If it fails, nothing is attached.
+ * @return 0; -ENOMEM; an error of rlk_loop_set_host_sleep. If the call fails, nothing is attached.
  *
  * Thread: [loop].
  */
@@ -183,7 +184,7 @@ static inline void rlc_glib_model_detach(rlc_glib_model *own) {
     own->guest->is_asleep_fn = NULL;
     own->is_detached = true;
     (void)rlk_loop_set_host_sleep(
-        own->guest->model, NULL, NULL); /* fails if the rlk_loop has ended, which then does not sleep */
+        own->guest->model, NULL, NULL); /* fails if the rlk_loop has ended: it sleeps no more */
     rlc_glib_model_free_if_over(own);
 }
 

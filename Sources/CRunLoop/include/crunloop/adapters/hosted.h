@@ -1,7 +1,7 @@
 /**
- * <crunloop/adapters/hosted.h>: what the adapters in <crunloop/adapters/> share. An adapter puts an rlc_loop into the
- * event loop of another library. Each adapter is only a header: a program compiles it against the library that it uses,
- * and links no other library for it.
+ * <crunloop/adapters/hosted.h>: what those adapters share that put an rlc_loop into the event loop of another library,
+ * the host. Each adapter is only a header: a program compiles it against the library that it uses, and links no other
+ * library for it.
  *
  * Every adapter prepares the loop before each sleep of the host, makes at most one pass in each iteration of the host,
  * and watches the descriptor again after a rebuild of the loop's port set. A host and its loop share one thread.
@@ -31,10 +31,10 @@ RLC_BEGIN_DECLS
 typedef struct rlc_hosted {
     rlc_loop *loop;
     uint64_t rebuilds; /**< rlc_loop_rebuilds when the host began to watch the descriptor. */
-    int fd;            /**< rlc_loop_fd then. */
-    int status;        /**< 0, or the -errno with which the loop failed. Then the adapter calls nothing. */
+    int fd;            /**< rlc_loop_fd at that time. */
+    int status;        /**< 0, or the -errno with which the loop failed: then the adapter calls it no more. */
     uintptr_t calls;   /**< Preparations and dispatches on the stack, as <crunloop/adapters/on_stack.h> notes them. */
-    uint32_t process;  /**< rlc_fork_generation where the loop was attached. */
+    uint32_t process;  /**< rlc_fork_generation of the process that attached the loop. */
     bool has_work;     /**< The last preparation found work: the host must not sleep. */
     bool is_detached;
 } rlc_hosted;
@@ -102,7 +102,7 @@ static inline RLC_HOLDS_MARK int rlc_hosted_call(rlc_hosted *hosted, int (*call)
  *
  * @param hosted The loop in its host. A callout of a hook may detach the adapter: then `is_detached` is set, and the
  *               adapter calls rlc_hosted_is_over.
- * @return True: there is work, so the host must not sleep, and dispatches in this iteration.
+ * @return True: there is work, so the host must not sleep, and must dispatch in this iteration.
  *
  * Thread: [loop].  Cost: as rlc_loop_prepare.
  */
@@ -110,7 +110,7 @@ static inline bool rlc_hosted_prepare(rlc_hosted *hosted) {
     hosted->has_work = false;
     if (hosted->status != 0 || hosted->is_detached)
         return false;
-    int (*volatile call)(rlc_hosted *, int (*)(rlc_loop *)) = rlc_hosted_call; /* in a frame of its own */
+    int (*volatile call)(rlc_hosted *, int (*)(rlc_loop *)) = rlc_hosted_call; /* not inlined: on_stack.h */
     int status = call(hosted, rlc_loop_prepare);
     rlc_hosted_note(hosted, status);
     hosted->has_work = status > 0 && hosted->status == 0 && !hosted->is_detached;
@@ -144,7 +144,7 @@ static inline bool rlc_hosted_dispatch(rlc_hosted *hosted) {
     if (hosted->status != 0 || hosted->is_detached)
         return false;
     hosted->has_work = false;
-    int (*volatile call)(rlc_hosted *, int (*)(rlc_loop *)) = rlc_hosted_call; /* in a frame of its own */
+    int (*volatile call)(rlc_hosted *, int (*)(rlc_loop *)) = rlc_hosted_call; /* not inlined: on_stack.h */
     int status = call(hosted, rlc_loop_dispatch);
     rlc_hosted_note(hosted, status);
     return rlc_hosted_is_over(hosted);
@@ -164,7 +164,7 @@ static inline bool rlc_hosted_is_forked(const rlc_hosted *hosted) {
 }
 
 /**
- * Detaches: the adapter does not touch the loop any more.
+ * Notes that the adapter is detached: after this call it does not touch the loop any more.
  *
  * @param hosted The loop in its host.
  * @return As rlc_hosted_is_over. If false, the call that is on the stack frees the structure.

@@ -4,8 +4,8 @@
  * rlk_loop.
  *
  * So an rlc_loop that another adapter has put into another library's loop brings the model with it: modes, observers,
- * sources, timers, ports, and on the main thread the main dispatch queue and Swift's main actor. A program links both
- * libraries.
+ * sources, timers, ports, and on the main thread the main dispatch queue and Swift's main actor. A program links the
+ * libraries of both loops.
  *
  * A callout of the rlk_loop may run the rlc_loop, or its host (a dialogue, a popup, a drag). That run serves the
  * rlk_loop too, to any depth. An item whose callout is on the stack is not called again. Two hosts cannot run inside
@@ -28,10 +28,10 @@
 RLC_BEGIN_DECLS
 
 /**
- * Called after rlk_loop_stop, whichever thread has called that. It may run or stop the rlc_loop, and detach the guest.
+ * Called after any thread has called rlk_loop_stop. It may run or stop the rlc_loop, and detach the guest.
  *
  * @param loop    The rlc_loop.
- * @param context The one that rlc_model_guest_attach was given.
+ * @param context As given to rlc_model_guest_attach.
  *
  * Thread: [loop].
  */
@@ -58,9 +58,9 @@ typedef struct rlc_model_guest {
     uint64_t generation;
     rlc_model_stop_fn stop_fn;
     void *context;
-    int status;        /**< 0, or the -errno with which the rlk_loop failed. Then it is not served. */
+    int status;        /**< 0, or the -errno with which the rlk_loop failed: then the guest does not serve it. */
     uintptr_t calls;   /**< Calls of the rlk_loop on the stack, as <crunloop/adapters/on_stack.h> notes them. */
-    unsigned level;    /**< Passes of the rlk_loop on the stack; one that was left counts until an outer pass ends. */
+    unsigned level;    /**< Passes of the rlk_loop on the stack; a pass that was left counts until an outer one ends. */
     uint64_t prepared; /**< A bit for each level on which the rlk_loop waits for this guest. */
     bool is_queued, is_muted, is_detached, is_called; /**< is_called: the callout of `watch` is on the stack. */
     rlc_model_asleep_fn is_asleep_fn;                 /**< NULL: no run of the rlk_loop sleeps in the host. */
@@ -81,7 +81,7 @@ static inline bool rlc_model_guest_is_asleep(const rlc_model_guest *guest) {
 }
 
 /**
- * Returns the bit of a level. Levels from 63 on share a bit, since one call ends all waits when the guest leaves.
+ * Returns the bit of a level. Levels from 63 on may share a bit, since one rlk_loop_cancel_wait ends all waits.
  * Thread: [any].
  */
 static inline uint64_t rlc_model_guest_bit(unsigned level) {
@@ -120,7 +120,7 @@ static inline void rlc_model_guest_leave_loop(rlc_model_guest *guest) {
     rlc_watch_remove(guest->watch);
     guest->hook = NULL;
     guest->watch = NULL;
-    void (*volatile cancel)(rlc_model_guest *) = rlc_model_guest_cancel; /* in a frame of its own */
+    void (*volatile cancel)(rlc_model_guest *) = rlc_model_guest_cancel; /* not inlined: on_stack.h */
     if (guest->prepared != 0)
         cancel(guest);
 }
@@ -140,8 +140,9 @@ static inline void rlc_model_guest_free_if_over(rlc_model_guest *guest) {
 /**
  * Ends a call of the rlk_loop, which may have detached the guest, or failed.
  *
- * @param mark   As for rlc_model_guest_begin_call.
- * @param status The result of the call. -EBUSY if an observer has made the call while another call notifies it.
+ * @param mark   As for rlc_stack_begin_call.
+ * @param status The result of the call. -EBUSY, if an observer has made the call while another call notifies it, is no
+ *               failure of the guest.
  *
  * Thread: [loop].
  */
@@ -176,8 +177,9 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_serve(rlc_model_guest *guest) 
 }
 
 /**
- * Makes one pass of the rlk_loop, unless the node is queued: then the node makes it. It is the callout of the watch.
- * If epoll has refused the descriptor, at first or after a run inside this callout, the next pass tries again.
+ * The callout of the watch. It makes one pass of the rlk_loop, unless the node is queued: then the node makes the pass.
+ * epoll may refuse the descriptor when the rlc_loop first registers it, and when the rlc_loop registers it again after
+ * a run inside this callout. Then the next pass tries again.
  *
  * @param ready   RLC_READABLE, or RLC_ERROR if epoll refuses to watch the descriptor.
  *
@@ -189,23 +191,23 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_readable(
     (void)loop;
     rlc_model_guest *guest = (rlc_model_guest *)context;
     if ((ready & RLC_ERROR) != 0)
-        (void)rlc_watch_set_interest(watch, guest->is_muted ? 0 : RLC_READABLE); /* the next pass reports a failure */
+        (void)rlc_watch_set_interest(watch, guest->is_muted ? 0 : RLC_READABLE); /* the next pass tries again */
     if (guest->is_queued)
         return;
     rlc_model_guest_begin_call(guest, &mark, RLC_STACK_HERE);
     guest->is_called = true;
-    void (*volatile serve)(rlc_model_guest *) = rlc_model_guest_serve; /* in a frame of its own */
+    void (*volatile serve)(rlc_model_guest *) = rlc_model_guest_serve; /* not inlined: on_stack.h */
     serve(guest);
     guest->is_called = false;
     rlc_stack_end_call(&guest->calls, &mark);
     rlc_model_guest_free_if_over(guest);
 }
 
-/** Makes one pass of the rlk_loop. It is the callout of the node. Thread: [loop]. */
+/** The callout of the node: makes one pass of the rlk_loop, if the guest may still serve it. Thread: [loop]. */
 static inline void rlc_model_guest_work(rlc_post_node *node, bool ran) {
     rlc_model_guest *guest = (rlc_model_guest *)(void *)node;
     guest->is_queued = false;
-    void (*volatile serve)(rlc_model_guest *) = rlc_model_guest_serve; /* in a frame of its own */
+    void (*volatile serve)(rlc_model_guest *) = rlc_model_guest_serve; /* not inlined: on_stack.h */
     if (ran && !guest->is_detached && guest->status == 0 && !rlc_model_guest_is_asleep(guest))
         serve(guest);
     else
@@ -216,7 +218,7 @@ static inline void rlc_model_guest_work(rlc_post_node *node, bool ran) {
  * Watches the descriptor, and watches it again if it belongs to another epoll instance by now. Inside the callout of
  * the watch the function makes a new watch too: the rlc_loop does not call the old one until the callout returns.
  *
- * @return 0; as rlk_loop_host_descriptor and rlc_loop_add_watch.
+ * @return 0; an error of rlk_loop_host_descriptor or rlc_loop_add_watch.
  *
  * Thread: [loop].
  */
@@ -236,7 +238,7 @@ static inline int rlc_model_guest_watch(rlc_model_guest *guest) {
  * Suspends the watch of the rlk_loop's descriptor while an observer that the guest notifies runs the rlc_loop.
  *
  * @param mutes True to suspend the watch, false to resume it.
- * @return 0; as rlc_watch_set_interest.
+ * @return 0; an error of rlc_watch_set_interest.
  *
  * Thread: [loop].  Cost: one system call if the watch changes.
  */
@@ -277,8 +279,8 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_prepare(rlc_loop *loop, rlc_ho
 
 /**
  * Lets an rlc_loop serve a mode of an rlk_loop. The rlc_loop is not finished while the guest is attached. While epoll
- * refuses the descriptor (ENOSPC, ENOMEM), the rlc_loop does not sleep, and tries again in each pass. That never
- * succeeds (ELOOP) if the rlk_loop watches the rlc_loop, or if epoll instances are nested too deep.
+ * refuses the descriptor (ENOSPC, ENOMEM), the rlc_loop does not sleep, and tries again in each pass. Trying
+ * again never helps (ELOOP) if the rlk_loop watches the rlc_loop, or if epoll instances are nested too deep.
  *
  * @param loop      The rlc_loop; the caller destroys it after rlc_model_guest_detach.
  * @param model     The rlk_loop, which the calling thread owns; the guest retains it. NULL: the calling thread's.
@@ -286,8 +288,8 @@ static inline RLC_HOLDS_MARK void rlc_model_guest_prepare(rlc_loop *loop, rlc_ho
  * @param stop_fn   Called after rlk_loop_stop; NULL: none.
  * @param context   For stop_fn. The caller owns it, and keeps it until rlc_model_guest_detach.
  * @param ret_guest The guest; the caller ends it by rlc_model_guest_detach.
- * @return 0; -ENOMEM; as rlk_loop_host_descriptor, and as rlc_loop_add_hook for the first watch. If it fails, nothing
- *         is attached.
+ * @return 0; -ENOMEM; an error of rlk_loop_host_descriptor, rlc_loop_add_watch or rlc_loop_add_hook. If the call fails,
+ *         nothing is attached.
  *
  * Thread: [loop].  Cost: two system calls, and those of the first watch and the first rlk_loop_host_descriptor.
  * While the guest is attached, each pass of the rlc_loop polls the kernel.
@@ -322,7 +324,7 @@ static inline int rlc_model_guest_attach(rlc_loop *loop, rlk_loop *model, const 
 }
 
 /**
- * Tells whether the guest has failed: the rlc_loop does not serve it any more.
+ * Tells whether the guest has failed. The rlc_loop no longer serves a guest that has failed.
  *
  * @param guest From rlc_model_guest_attach.
  * @return 0; -errno of rlk_loop_prepare_to_wait, rlk_loop_run_pending_work, rlk_loop_host_descriptor,
@@ -335,8 +337,8 @@ static inline int rlc_model_guest_status(const rlc_model_guest *guest) {
 }
 
 /**
- * Takes the rlk_loop out of the rlc_loop. The rlk_loop continues to exist, no longer waits, and can be attached again.
- * If it waits for this guest, the call notifies the after-waiting observers, which may detach the guest too.
+ * Takes the rlk_loop out of the rlc_loop. The rlk_loop continues to exist, and can be attached again. If it waits for
+ * this guest, the call ends the wait and notifies the after-waiting observers, which may detach the guest too.
  *
  * @param guest The guest; NULL is allowed. The pointer is invalid afterwards.
  *

@@ -1,15 +1,15 @@
 /**
- * <crunloop/adapters/on_stack.h>: tells whether calls of an adapter are on the stack. An adapter must know that when it
- * is detached. A counter of its calls does not suffice. A C++ exception, another unwinding or longjmp(3) out of a
- * callout may leave such a call. The adapter is not notified of that, and the counter would stay at 1 for ever.
+ * <crunloop/adapters/on_stack.h>: tells whether calls of an adapter are on the stack. While one is, an adapter that is
+ * detached must not free its memory. A counter of the calls does not suffice: a C++ exception, another unwinding or
+ * longjmp(3) out of a callout may leave a call without notifying the adapter. The counter would stay at 1 for ever.
  *
  * So an adapter notes where its outermost call lies, by a mark in the frame of that call. The call was left if the
  * frame of the function that asks lies at the mark or above it, or if it lies below and other data has overwritten the
  * mark. If the frame and the mark are more than 16 MiB apart, they lie on different stacks, and the call counts as
  * running. If an adapter is detached while a call that was left counts as running, the adapter's memory leaks.
  *
- * The adapter calls a function that holds a mark through a volatile pointer, so that the function has its own frame,
- * below its caller's.
+ * If a function holds a mark, its caller calls it through a volatile pointer. So the compiler does not inline it, and
+ * its frame lies below the caller's.
  */
 #ifndef CRUNLOOP_ADAPTERS_ON_STACK_H
 #define CRUNLOOP_ADAPTERS_ON_STACK_H
@@ -23,7 +23,7 @@ RLC_BEGIN_DECLS
 /** For a function that holds or reads a mark: keeps AddressSanitizer from moving the mark off the real stack. */
 #define RLC_HOLDS_MARK __attribute__((no_sanitize("address")))
 
-/** Where the frame of the function that uses it begins. */
+/** The address of the frame of the function that uses this macro. */
 #define RLC_STACK_HERE ((uintptr_t)__builtin_frame_address(0))
 
 /**
@@ -43,12 +43,12 @@ static inline RLC_HOLDS_MARK bool rlc_stack_is_left(uintptr_t at, uintptr_t here
 }
 
 /**
- * Begins a call. It is the outermost one if each call that is noted was left.
+ * Begins a call. The call is the outermost one if no call is noted, or if the noted one was left.
  *
  * @param calls Where the adapter notes its outermost call; 0: none is on the stack.
- * @param mark  A variable of the caller, whose function has RLC_HOLDS_MARK.
+ * @param mark  A variable of the calling function, which has RLC_HOLDS_MARK.
  * @param here  RLC_STACK_HERE.
- * @return True if it is the outermost one.
+ * @return True if the call is the outermost one.
  *
  * Thread: [loop].
  */
@@ -64,7 +64,7 @@ static inline bool rlc_stack_begin_call(uintptr_t *calls, volatile uintptr_t *ma
  * Ends a call, and the calls inside of it that were left.
  *
  * @param calls As for rlc_stack_begin_call.
- * @param mark  The mark that rlc_stack_begin_call was given.
+ * @param mark  As given to rlc_stack_begin_call.
  *
  * Thread: [loop].
  */

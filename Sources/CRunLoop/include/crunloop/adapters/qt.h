@@ -19,8 +19,8 @@ struct rlc_qt_host {
     rlc_hosted hosted;
     QObject *context;          /**< Owns the notifier and the connections. */
     QSocketNotifier *notifier; /**< A child of the context. */
-    bool is_queued;            /**< A pass is posted as an event. */
-    bool has_passed;           /**< The event has made the pass of this iteration: the next activation makes none. */
+    bool is_queued;            /**< An event is posted that will make a pass. */
+    bool has_passed;           /**< The event has made this iteration's pass: the notifier's next signal makes none. */
 };
 
 /** Makes one pass. Thread: [loop]. */
@@ -30,7 +30,8 @@ static inline void rlc_qt_dispatch(rlc_qt_host *host) {
 }
 
 /**
- * Makes the pass that was posted as an event. On GLib, Qt may also activate the notifier in the same iteration.
+ * Makes the pass that was posted as an event. With its dispatcher for GLib, Qt may also activate the notifier in the
+ * same iteration: has_passed notes that this needs no second pass.
  * Thread: [loop].
  */
 static inline void rlc_qt_dispatch_event(rlc_qt_host *host) {
@@ -42,8 +43,9 @@ static inline void rlc_qt_dispatch_event(rlc_qt_host *host) {
 }
 
 /**
- * Makes one pass because the descriptor is readable, unless the event of this iteration has made the pass, or will. It
- * skips only one activation, because other code may iterate Qt's GMainContext, and Qt does not report that.
+ * Makes one pass because the descriptor is readable, unless the event of this iteration has made the pass, or will make
+ * it. The function skips only one activation, because other code may iterate Qt's GMainContext, and Qt does not report
+ * the beginning of such an iteration.
  * Thread: [loop].
  */
 static inline void rlc_qt_activated(rlc_qt_host *host) {
@@ -102,7 +104,7 @@ static inline int rlc_qt_attach(rlc_loop *loop, rlc_qt_host **ret_host) {
 }
 
 /**
- * Tells whether the loop has failed: then the host does not serve it any more.
+ * Tells whether the loop has failed. The host no longer serves a loop that has failed.
  *
  * @param host From rlc_qt_attach.
  * @return 0, or the -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD.

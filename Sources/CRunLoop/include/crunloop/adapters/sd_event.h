@@ -19,7 +19,7 @@ RLC_BEGIN_DECLS
 typedef struct rlc_sd_event_host {
     rlc_hosted hosted;
     sd_event_source *io;
-    sd_event_source *due; /**< A timer of the year 1970, enabled when there is work: sd-event does not sleep then. */
+    sd_event_source *due; /**< A timer that is always due, enabled when there is work: then sd-event does not sleep. */
 } rlc_sd_event_host;
 
 /** Frees the sources and the host. Thread: [loop]. */
@@ -60,7 +60,7 @@ static inline int rlc_sd_event_work(sd_event_source *source, uint64_t date_us, v
     return rlc_sd_event_dispatch((rlc_sd_event_host *)context);
 }
 
-/** Prepares the loop. sd-event calls it before each sleep. Thread: [loop]. */
+/** Prepares the loop. sd-event calls this function before each sleep. Thread: [loop]. */
 static inline int rlc_sd_event_prepare(sd_event_source *source, void *context) {
     rlc_sd_event_host *host = (rlc_sd_event_host *)context;
     bool has_work = rlc_hosted_prepare(&host->hosted);
@@ -73,7 +73,7 @@ static inline int rlc_sd_event_prepare(sd_event_source *source, void *context) {
         (void)sd_event_source_set_enabled(host->due, SD_EVENT_ONESHOT);
     if (rlc_hosted_was_rebuilt(&host->hosted)) {
         (void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
-        int status = sd_event_source_set_enabled(source, SD_EVENT_ON); /* makes sd-event register it anew */
+        int status = sd_event_source_set_enabled(source, SD_EVENT_ON); /* makes sd-event register it again */
         if (status < 0)
             host->hosted.status = status;
     }
@@ -113,7 +113,7 @@ static inline int rlc_sd_event_attach(rlc_loop *loop, sd_event *event, rlc_sd_ev
 }
 
 /**
- * Tells whether the loop has failed: then the host does not serve it any more.
+ * Tells whether the loop has failed. The host no longer serves a loop that has failed.
  *
  * @param host From rlc_sd_event_attach.
  * @return 0, or the -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD.

@@ -4,7 +4,7 @@
  * The program calls rlc_sdl_wait in place of SDL_WaitEvent and SDL_PollEvent. SDL cannot wait for a descriptor. So a
  * thread of the adapter waits for it while the program sleeps, and pushes one event of the adapter's own type, which
  * rlc_sdl_wait removes. If other code, such as a dialogue that has a loop of its own, takes or flushes the event, the
- * next rlc_sdl_wait notices that. Only an event filter that drops the type keeps rlc_sdl_wait asleep.
+ * next rlc_sdl_wait notices that. Only an event filter that drops the adapter's events keeps rlc_sdl_wait asleep.
  */
 #ifndef CRUNLOOP_ADAPTERS_SDL_H
 #define CRUNLOOP_ADAPTERS_SDL_H
@@ -58,7 +58,7 @@ static inline int rlc_sdl_watch(void *context) {
             SDL_Event event;
             SDL_zero(event);
             event.type = host->event_type;
-            SDL_AtomicSet(&host->pushed, armed); /* before the push, or the loss of the event could be missed */
+            SDL_AtomicSet(&host->pushed, armed); /* before the push: see rlc_sdl_was_robbed */
             while (SDL_PushEvent(&event) < 0 && SDL_AtomicGet(&host->is_ending) == 0)
                 SDL_Delay(1); /* SDL's queue is full */
             count = 1;
@@ -139,11 +139,11 @@ static inline int rlc_sdl_attach(rlc_loop *loop, rlc_sdl_host **ret_host) {
  *
  * @param host       The host. A callout may detach it, or call rlc_sdl_wait.
  * @param event      Receives the event, which the caller owns.
- * @param timeout_ms Milliseconds; 0: does not wait; -1: no limit.
+ * @param timeout_ms Milliseconds; with 0 the call does not wait, with -1 it waits without a limit.
  * @return 1: there is an event; 0: none; -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD. If a pass
  *         fails while there is an event, the call returns 1, and the next call returns the error.
  *
- * Thread: [loop], on which SDL was initialised.  Blocks.  Cost: the pass and SDL's own cost; if work of the loop
+ * Thread: [loop], which has initialised SDL.  Blocks.  Cost: the pass and SDL's own cost; if work of the loop
  * has ended a sleep, two thread switches more.
  */
 static inline int rlc_sdl_wait(rlc_sdl_host *host, SDL_Event *event, int timeout_ms) {
@@ -177,8 +177,8 @@ static inline int rlc_sdl_wait(rlc_sdl_host *host, SDL_Event *event, int timeout
 }
 
 /**
- * Ends the thread, and leaves the loop, which continues to exist and can be attached again. A child of fork(2) does not
- * have the thread, and does not wait for it.
+ * Ends the thread, and detaches the loop, which continues to exist and can be attached again. A child of fork(2) does
+ * not have the thread, and does not wait for it.
  *
  * @param host The host; NULL is allowed. The pointer is invalid afterwards. A callout of the loop may make the call.
  *

@@ -1,9 +1,9 @@
 /**
  * <crunloop/adapters/uv.h>: an rlc_loop inside a uv_loop_t of libuv. Needs libuv 1.
  *
- * The adapter keeps uv_run from returning until it is detached. Callbacks of libuv cannot call uv_run, which is not
- * reentrant; they can run an rlc_loop. A child of fork(2) must call uv_loop_fork before it detaches, as before any
- * other use of libuv.
+ * While the adapter is attached, its handles keep uv_run from returning. Callbacks of libuv cannot call uv_run, because
+ * it is not reentrant; they can run an rlc_loop. A child of fork(2) must call uv_loop_fork before it detaches the
+ * adapter, as before any other use of libuv.
  */
 #ifndef CRUNLOOP_ADAPTERS_UV_H
 #define CRUNLOOP_ADAPTERS_UV_H
@@ -45,7 +45,7 @@ static inline void rlc_uv_readable(uv_poll_t *poll, int status, int events) {
     ((rlc_uv_host *)poll->data)->is_readable = true;
 }
 
-/** The callback of `idle`. Does nothing: an active handle suffices. Thread: [loop]. */
+/** The callback of `idle`. Does nothing: the active handle itself keeps libuv awake. Thread: [loop]. */
 static inline void rlc_uv_idle(uv_idle_t *idle) {
     (void)idle;
 }
@@ -69,7 +69,7 @@ static inline void rlc_uv_prepare(uv_prepare_t *prepare) {
     }
 }
 
-/** The callback of `check`. Makes a pass if the descriptor was readable or there is work. Thread: [loop]. */
+/** The callback of `check`. Makes a pass if `poll` was readable or the preparation found work. Thread: [loop]. */
 static inline void rlc_uv_check(uv_check_t *check) {
     rlc_uv_host *host = (rlc_uv_host *)check->data;
     bool is_due = host->is_readable || host->hosted.has_work;
@@ -103,7 +103,7 @@ static inline int rlc_uv_attach(rlc_loop *loop, uv_loop_t *uv, rlc_uv_host **ret
     (void)uv_idle_init(uv, &host->idle);
     host->poll.data = host->prepare.data = host->check.data = host->idle.data = host;
     host->open = 4;
-    (void)uv_poll_start(&host->poll, UV_READABLE, rlc_uv_readable); /* libuv registers it before it sleeps */
+    (void)uv_poll_start(&host->poll, UV_READABLE, rlc_uv_readable); /* libuv registers it before its next sleep */
     (void)uv_prepare_start(&host->prepare, rlc_uv_prepare);
     (void)uv_check_start(&host->check, rlc_uv_check);
     *ret_host = host;
@@ -111,7 +111,7 @@ static inline int rlc_uv_attach(rlc_loop *loop, uv_loop_t *uv, rlc_uv_host **ret
 }
 
 /**
- * Tells whether the loop has failed: then the host does not serve it any more.
+ * Tells whether the loop has failed. The host no longer serves a loop that has failed.
  *
  * @param host From rlc_uv_attach.
  * @return 0, or the -errno of rlc_loop_prepare or rlc_loop_dispatch, such as -ECHILD.
