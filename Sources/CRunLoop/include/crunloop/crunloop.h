@@ -1,4 +1,4 @@
-/** <crunloop/crunloop.h>: includes all headers of the C core for hosts in C. Begin with base.h and loop.h. */
+/** <crunloop/crunloop.h>: includes all headers for hosts in C. Begin reading with base.h and loop.h. */
 #ifndef CRUNLOOP_CRUNLOOP_H
 #define CRUNLOOP_CRUNLOOP_H
 

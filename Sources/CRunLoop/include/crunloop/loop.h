@@ -28,7 +28,7 @@
  * ThreadSanitizer reports no race on what a host hands over by a post, a wake or a stop, even if the library is not
  * compiled with it [RLC-RACE-1]. A run is a cancellation point while it sleeps, and not in callouts [RLC-CANCEL-1,
  * RLC-CANCEL-2]. The cancellation takes effect at once in an idle loop, and after at most 20 ms of sleep in a loop that
- * was busy. If each sleep is shorter, it takes effect in one sleep of 64 [RLC-CANCEL-3].
+ * was busy. If each sleep is shorter, it takes effect in one of 64 sleeps [RLC-CANCEL-3].
  *
  * A C++ exception, another unwinding or longjmp(3) may leave a callout, and the runs around it, up to the code that
  * catches it [RLC-LEFT-6]. The callout and these runs have then ended, as if the callout had returned. What the pass
@@ -39,8 +39,8 @@
  * their place on the stack, further up, or further down if other data has overwritten the place [RLC-LEFT-5,
  * RLC-LEFT-8]. Until then the left runs count as running. On a coroutine's stack the loop notices nothing.
  *
- * A loop has one descriptor. The first watch, timer or prepare adds a second one, and the first timer a third one. A
- * loop takes about 1 kB of memory. Other threads post by <crunloop/loop_post.h>.
+ * A loop has one descriptor. The first watch, timer, hook or rlc_loop_prepare adds a second one, and the first timer a
+ * third one. A loop takes about 1 kB of memory. Other threads post by <crunloop/loop_post.h>.
  *
  * Unless a declaration says otherwise, a function returns -ECHILD in a child of fork(2) [RLC-FORK-3]. If a callout
  * forks, it returns into its run in both processes. In the child that run, and the runs around it, call nothing more
@@ -49,9 +49,9 @@
  * Own descriptors. Other code may close the loop's epoll instance or eventfd by mistake, or put another file at its
  * number: close(2), closefrom(3), dup2(2). The loop notices that when it next waits or changes its epoll instance
  * [RLC-KERNEL-6], when a waker's write fails, and when a watch is added for a number that was the eventfd's
- * [RLC-KERNEL-7]. It makes a new one, with the same number if that is free, and continues; rlc_loop_rebuilds counts a
- * new epoll instance. Three losses are not noticed: another epoll instance in the place of the loop's; a file in the
- * place of the eventfd that accepts a write of eight bytes; any loss while a host sleeps in an epoll set of its own.
+ * [RLC-KERNEL-7]. It makes a new one, with the same number if that is free, and continues; rlc_loop_rebuilds counts the
+ * new epoll instances. The loop does not notice three losses: another epoll instance in the place of the loop's; in the
+ * place of the eventfd a file that accepts a write of eight bytes; any loss while a host sleeps in its own epoll set.
  * For the timerfd see rlc_loop_run.
  */
 #ifndef CRUNLOOP_LOOP_H
@@ -72,7 +72,7 @@ typedef struct rlc_timer rlc_timer;
 
 /** Why a run returned. */
 typedef enum rlc_run_result {
-    RLC_RUN_FINISHED = 1, /**< The loop has nothing to wait for: no watch, no armed timer, no post. */
+    RLC_RUN_FINISHED = 1, /**< The loop has nothing to wait for: no watch, armed timer, post or hook. */
     RLC_RUN_STOPPED,      /**< rlc_loop_stop was called. */
     RLC_RUN_TIMED_OUT,    /**< The deadline has passed. */
     RLC_RUN_HANDLED,      /**< rlc_loop_run_once only: the pass has called something, or rlc_loop_wake was called. */
@@ -86,7 +86,7 @@ typedef enum rlc_run_result {
  * @param ready   RLC_READABLE..., as the pass found it when it polled the kernel. An earlier callout of the same pass
  *                may have read from the descriptor since [RLC-WATCH-9]: use non-blocking descriptors. Watches are
  *                level-triggered: the next pass calls again if the descriptor is still ready.
- * @param context The one that rlc_loop_add_watch was given.
+ * @param context As given to rlc_loop_add_watch.
  *
  * Thread: [loop].
  */
@@ -98,7 +98,7 @@ typedef void (*rlc_watch_fn)(rlc_loop *loop, rlc_watch *watch, uint32_t ready, v
  * @param loop        The loop.
  * @param timer       The timer. If the callout removes it, the pointer is valid until the callout returns.
  * @param deadline_ns The date for which the timer was armed, in nanoseconds; the clock may be beyond it.
- * @param context     The one that rlc_loop_add_timer was given.
+ * @param context     As given to rlc_loop_add_timer.
  *
  * Thread: [loop].
  */
@@ -107,10 +107,10 @@ typedef void (*rlc_timer_fn)(rlc_loop *loop, rlc_timer *timer, uint64_t deadline
 /**
  * Creates a loop, which the calling thread owns.
  *
- * @param kernel   NULL: rlc_kernel_default(). It must outlive the loop.
+ * @param kernel   The table of system calls, which must outlive the loop; NULL: rlc_kernel_default().
  * @param ret_loop The loop; the caller ends it by rlc_loop_destroy.
- * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -EINVAL (the table
- *         is too short). If it fails, nothing is left open or allocated [RLC-LOOP-2].
+ * @return 0; -EMFILE (the process has no descriptor left), -ENFILE (the system has none left), -ENOMEM, -EINVAL (the
+ *         table is too short). If it fails, nothing is left open or allocated [RLC-LOOP-2].
  *
  * Thread: [any].  Cost: one system call.
  */
@@ -141,22 +141,22 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  * interest, and is removed, by itself [RLC-WATCH-14].
  *
  * The next pass registers the descriptor in the kernel; a watch that is removed before that never reaches the kernel
- * [RLC-WATCH-1]. So the callout reports an error of the registration. The loop calls the watch once with RLC_ERROR
- * alone, and suspends it until rlc_watch_set_interest [RLC-WATCH-2]. The causes are a closed descriptor, a regular
- * file, a circle of epoll descriptors, ENOSPC or ENOMEM of epoll. The same happens to a watch
+ * [RLC-WATCH-1]. If the registration fails, the loop calls the watch once with RLC_ERROR alone, and suspends it until
+ * rlc_watch_set_interest [RLC-WATCH-2]. The causes are a closed descriptor, a regular file, a circle of epoll
+ * descriptors, ENOSPC or ENOMEM of epoll. The same happens to a watch
  *   - that epoll refuses to register again when a run inside its callout returns [RLC-WATCH-10],
  *   - that epoll refuses to register again when a later watch of its number is removed [RLC-WATCH-11],
  *   - that epoll has lost or refused while the loop delivered its event [RLC-WATCH-12].
  *
  * An end of the descriptor is a hang-up, an error, or the end of the file with nothing left to read. The loop calls the
- * callout for it once each time that it begins, and keeps the watch. If only reading has ended, the watch still reports
- * writing; a writer without readers is not reported again until it can write. docs/guide/descriptors.md has a table of
- * all kinds of descriptors [RLC-END-9].
+ * callout once each time that such an end begins, and keeps the watch. If only reading has ended, the watch still
+ * reports writing; a writer without readers is not reported again until it can write. docs/guide/descriptors.md has a
+ * table of all kinds of descriptors [RLC-END-9].
  *
  * @param loop      The loop.
  * @param fd        The descriptor, which the caller owns. Remove the watch before you close it.
- * @param interest  RLC_READABLE | RLC_WRITABLE | RLC_PRIORITY; `ready` reports the last one too [RLC-WATCH-13]. 0 still
- *                  reports RLC_HANGUP and RLC_ERROR. Other bits are ignored.
+ * @param interest  Any of RLC_READABLE, RLC_WRITABLE and RLC_PRIORITY, which `ready` then reports [RLC-WATCH-13]. Even
+ *                  with 0 it reports RLC_HANGUP and RLC_ERROR. The call ignores other bits.
  * @param watch_fn  The callout; not NULL.
  * @param context   For watch_fn.
  * @param ret_watch The watch, which the loop owns; valid until rlc_watch_remove or rlc_loop_destroy.
@@ -178,7 +178,7 @@ RLC_API int rlc_loop_add_watch(
  * @param watch    The watch.
  * @param interest As in rlc_loop_add_watch.
  * @return 0; -ENOENT (its own callout has removed it), -EBADF (the number was closed, or belongs to another file by
- *         now), -ENOSPC or -ENOMEM (epoll refuses: the interest is what it was).
+ *         now), -ENOSPC or -ENOMEM (epoll refuses: the interest has not changed).
  *
  * Thread: [loop].  Cost: one system call; none before the watch is registered, and none in a run inside its callout.
  */
@@ -243,8 +243,8 @@ RLC_API int rlc_timer_arm(rlc_timer *timer, uint64_t deadline_ns, uint64_t inter
  * If a timer for which the timerfd is set is removed or armed for later, the loop sets the timerfd again before it
  * sleeps. So it does not wake for nothing [RLC-DATE-11]. That costs a system call. If a program again and again
  * cancels a timeout and sets the next one before the date of the cancelled one, this call does not pay. Then the loop
- * leaves the timerfd as it is, and wakes once in the length of a timeout; only one such length in 65 costs the call.
- * After such a series some 60 cancelled timeouts may still wake the loop [RLC-DATE-12].
+ * leaves the timerfd as it is, and wakes for nothing once in the length of a timeout. It makes the system call only in
+ * one of 65 such lengths. After such a series some 60 cancelled timeouts may still wake the loop [RLC-DATE-12].
  *
  * @param timer The timer; NULL is allowed.
  *
@@ -289,10 +289,10 @@ RLC_API int rlc_loop_stop(rlc_loop *loop);
 /**
  * Lets the loop spin for some microseconds before it sleeps, while this pays [RLC-SPIN-1]. Off at first.
  *
- * If another thread posts while the loop spins, it makes no write(2), and the loop does not sleep. A round trip between
- * two threads on two processors then takes about 3 us instead of 25 us. The price is processor time. A descriptor that
- * becomes ready during the spin is served when the spin ends. Use it for a loop that waits for quick answers of another
- * thread and has a processor of its own.
+ * If another thread posts while the loop spins, that thread makes no write(2), and the loop does not sleep. A round
+ * trip between two threads on two processors then takes about 3 us instead of 25 us. The price is processor time. A
+ * descriptor that becomes ready during the spin is served when the spin ends. Let a loop spin if it waits for quick
+ * answers of another thread and has a processor of its own.
  *
  * @param loop     The loop.
  * @param limit_ns Nanoseconds by which a sleep is delayed at most, e.g. RLC_SPIN_USUAL_NS; 0: off. A spin ends at the
@@ -324,7 +324,7 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
 RLC_API int rlc_loop_run(rlc_loop *loop, uint64_t deadline_ns);
 
 /**
- * Runs passes until one has called something, and returns after that one.
+ * Runs passes, and returns after the first pass that has called something.
  *
  * @param loop        The loop.
  * @param deadline_ns As for rlc_loop_run.
@@ -367,8 +367,8 @@ RLC_API uint64_t rlc_loop_rebuilds(const rlc_loop *loop);
 /**
  * Prepares the loop for a sleep of its host: registers watches, sets the timerfd, and marks the loop as asleep. It may
  * be called again without a dispatch in between [RLC-HOST-1]. The host may itself run inside a callout of the loop. A
- * stop of the run around that callout ends one sleep of the host, not all of them [RLC-HOST-8], also if callouts of the
- * host's calls stop it [RLC-HOST-9].
+ * stop of the run around that callout ends one sleep of the host, not all of them [RLC-HOST-8], even if a callout of
+ * rlc_loop_prepare or rlc_loop_dispatch makes the stop [RLC-HOST-9].
  *
  * @param loop The loop.
  * @return 1: there is work, or a wake came before the call [RLC-HOST-7]: dispatch at once; 0: the host may sleep;
@@ -381,7 +381,7 @@ RLC_API int rlc_loop_prepare(rlc_loop *loop);
 
 /**
  * Makes one pass that does not wait; if there is no work it does nothing. Its callouts may run the loop [RLC-HOST-4].
- * The result does not say whether the loop still has something to wait for: the host decides when it ends.
+ * The result does not say whether the loop still has something to wait for: the host itself decides when to end.
  *
  * @param loop The loop.
  * @return 1: more work is pending, dispatch again; 0: none is; -errno: as rlc_loop_run.

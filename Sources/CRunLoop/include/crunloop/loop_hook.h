@@ -1,7 +1,7 @@
 /**
- * <crunloop/loop_hook.h>: calls before and after each poll of an rlc_loop, as libuv's prepare and check handles and
- * libev's ev_prepare and ev_check. With a hook, a library that has its own event loop can be a guest in this one. Its
- * prepare callout turns what it waits for into watches and a timer, and its check callout serves what is ready.
+ * <crunloop/loop_hook.h>: callouts before and after each poll of an rlc_loop, as libuv's prepare and check handles and
+ * libev's ev_prepare and ev_check. With a hook, a library that has its own event loop can be a guest in this one. The
+ * prepare callout turns what the library waits for into watches and a timer. The check callout serves what is ready.
  *
  * A pass of a loop with hooks has this order: the prepare callouts, the poll or sleep, the callouts of timers, watches
  * and posts, the check callouts. A loop with hooks leaves out no poll: each pass calls the hooks, even if posts never
@@ -21,36 +21,36 @@ typedef struct rlc_hook rlc_hook;
 /**
  * The prepare callout of a hook, which the loop calls before it polls the kernel. What the callout changes counts for
  * this poll: a watch is registered, a timer ends the sleep, and a post or a deferred node keeps the loop awake
- * [RLC-HOOK-2]. It may call every function of the loop but rlc_loop_destroy.
+ * [RLC-HOOK-2]. The callout may call every function of the loop but rlc_loop_destroy.
  *
  * @param loop    The loop.
  * @param hook    The hook. If the callout removes it, the pointer is valid until the callout returns.
- * @param context The one that rlc_loop_add_hook was given.
+ * @param context As given to rlc_loop_add_hook.
  *
  * Thread: [loop].  Re-entry: the callout may run the loop, or have its host run it. The inner run calls all hooks, this
  * one too, so the callout must not nest without end. If inner runs have checked hooks that the pass had prepared, the
- * pass prepares these once more. If inner runs check some of them again then, or if one has used up a wake, the pass
- * does not sleep, and rlc_loop_prepare returns 1 [RLC-HOOK-8]. Both hold too if a prepare callout has added a hook,
- * which is prepared from the next pass on [RLC-HOOK-9].
+ * pass prepares these once more. If inner runs then check some of them again, or if an inner run has used up a wake,
+ * the pass does not sleep, and rlc_loop_prepare returns 1 [RLC-HOOK-8]. The pass does not sleep, and rlc_loop_prepare
+ * returns 1, also if a prepare callout has added a hook: only the next pass prepares that hook [RLC-HOOK-9].
  */
 typedef void (*rlc_prepare_fn)(rlc_loop *loop, rlc_hook *hook, void *context);
 
 /**
  * The check callout of a hook, which the loop calls at the end of the pass. A pass checks only the hooks that it has
- * prepared: not one that was added later, and not one that a nested run has checked [RLC-HOOK-4]. It may call every
- * function of the loop but rlc_loop_destroy.
+ * prepared: not one that was added later, and not one that a nested run has checked [RLC-HOOK-4]. The callout may call
+ * every function of the loop but rlc_loop_destroy.
  *
  * @param loop    The loop.
  * @param hook    The hook. If the callout removes it, the pointer is valid until the callout returns.
- * @param context The one that rlc_loop_add_hook was given.
+ * @param context As given to rlc_loop_add_hook.
  *
  * Thread: [loop].  Re-entry: the callout may run the loop. The inner run calls all hooks, this one too.
  */
 typedef void (*rlc_check_fn)(rlc_loop *loop, rlc_hook *hook, void *context);
 
 /**
- * Adds a hook. A loop that has a hook is not finished [RLC-HOOK-3]. Hooks are called in the order of adding, and from
- * the next pass on. The calls of hooks alone do not end rlc_loop_run_once.
+ * Adds a hook. A loop that has a hook is not finished [RLC-HOOK-3]. The loop calls hooks in the order of adding, and a
+ * new one from the next pass on. The calls of hooks alone do not end rlc_loop_run_once.
  *
  * A host needs no other calls for hooks: rlc_loop_prepare calls the prepare callouts, and so does rlc_loop_dispatch,
  * whose pass ends with the check callouts. So a prepare callout may be called twice before one check callout
@@ -73,8 +73,8 @@ RLC_API int rlc_loop_add_hook(
 /**
  * Removes a hook. Neither of its callouts is called afterwards [RLC-HOOK-3].
  *
- * The pointer is invalid afterwards; if a hook's callout makes the call, not before the callout returns. In a child of
- * fork(2) the call only frees memory.
+ * The pointer is invalid afterwards; if a hook's callout makes the call, the pointer is valid until the callout
+ * returns. In a child of fork(2) the call only frees memory.
  *
  * @param hook The hook; NULL is allowed.
  *

@@ -57,7 +57,7 @@ RLC_BEGIN_DECLS
  * Thread: [loop] for post_fn.
  */
 typedef struct rlc_post_node {
-    struct rlc_post_node *next; /**< The loop's while it owns the node. */
+    struct rlc_post_node *next; /**< The loop uses it while it owns the node. */
     /**
      * Set it before the post. The loop calls it once, on its own thread, with `ran` true; or, from rlc_loop_destroy,
      * with `ran` false. The function owns the node: it may free it, or post it again.
@@ -70,11 +70,11 @@ typedef struct rlc_post_node {
  * thread posts run in the order of posting.
  *
  * @param loop The loop, which the caller keeps from being destroyed.
- * @param node The node. The loop owns it until it calls post_fn; if the result is negative, the caller does.
+ * @param node The node. The loop owns it until it calls post_fn; if the result is negative, the caller keeps it.
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8], -ECHILD, -EINVAL (no post_fn) [RLC-LOOP-20]. A
- *         positive errno number: the loop owns the node, but sleeps and could not be woken: write(2) has failed because
- *         other code has closed its eventfd, and no new one could be made. The node runs when something else wakes the
- *         loop [RLC-LOOP-17].
+ *         positive errno number: the loop owns the node, but sleeps, and the call could not wake it. The write(2) has
+ *         failed because other code has closed the loop's eventfd, and no new one could be made. The node runs when
+ *         something else wakes the loop [RLC-LOOP-17].
  *
  * Thread: [any, signal-safe].  Cost: at most one write(2); none while the loop is awake. No post is lost, and none
  * waits for another poster that was preempted [RLC-LOOP-11, RLC-LOOP-13], with one exception: one poster makes the
@@ -87,7 +87,7 @@ RLC_API int rlc_loop_post(rlc_loop *loop, rlc_post_node *node);
  * [RLC-LOOP-14]. Deferred nodes run in the order of deferring, before the posts of the same pass.
  *
  * @param loop The loop.
- * @param node The node. The loop owns it until it calls post_fn; if the call fails, the caller does.
+ * @param node The node. The loop owns it until it calls post_fn; if the call fails, the caller keeps it.
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun), -EINVAL (no post_fn).
  *
  * Thread: [loop].

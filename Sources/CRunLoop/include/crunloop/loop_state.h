@@ -8,7 +8,7 @@ RLC_BEGIN_DECLS
 
 /** Figures of a loop at one moment [RLC-STAT-1]. Later versions append members: see `size`. */
 typedef struct rlc_loop_statistics {
-    /** The caller sets it to sizeof(rlc_loop_statistics); the library, to how much it has written. */
+    /** The caller sets it to sizeof(rlc_loop_statistics). The call sets it to the number of bytes written. */
     size_t size;
     uint64_t runs;             /**< Runs that have begun so far. */
     uint64_t rebuilds;         /**< As rlc_loop_rebuilds. */
@@ -26,11 +26,11 @@ typedef struct rlc_loop_statistics {
 } rlc_loop_statistics;
 
 /**
- * Reads the figures of a loop. The loop keeps all of them in any case: only reading them costs something.
+ * Reads the figures of a loop. A loop pays nothing for its figures until they are read.
  *
  * @param loop           The loop.
  * @param ret_statistics The figures. The caller owns the structure and sets its `size` before the call. The call sets
- *                       `size` to how much it has written, and leaves later members alone [RLC-STAT-2].
+ *                       `size` to the number of bytes written, and leaves later members alone [RLC-STAT-2].
  * @return 0; -EINVAL (the size ends before `hooks`). Works in a child of fork(2) too [RLC-STAT-3].
  *
  * Thread: [loop].  Cost: O(posts + due timers).
