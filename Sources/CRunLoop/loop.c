@@ -11,14 +11,14 @@ static int set_up(rlc_loop *loop) {
     return status < 0 ? status : rlc_port_set_create_for(loop->kernel, sizeof(rlc_watch), &loop->set);
 }
 
-/** If it fails, a part may exist; the next call makes what is missing. */
+/** If a step fails, the earlier ones stay done; the next call does the others. */
 int rlc_loop_open_wakeup(rlc_loop *loop) {
     int status = rlc_wakeup_port_open(loop->wakeup);
     if (status < 0)
         return status;
     status = rlc_kit_watch_wakeup(loop->set, loop->wakeup);
     loop->can_sleep = status == 0;
-    (void)rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set)); /* else the first sleep renews it */
+    (void)rlc_wakeup_port_is_watched_by(loop->wakeup, rlc_port_set_fd(loop->set)); /* if not, a sleep will renew it */
     return status;
 }
 
@@ -63,7 +63,7 @@ static void refuse_posts(rlc_loop *loop) {
     rlc_post_node *node = rlc_loop_take_deferred(loop, rlc_post_queue_close(&loop->posts)), *next;
     loop->deferred_end = NULL;
     atomic_store_explicit(&loop->plain_generation, UINT32_MAX, memory_order_relaxed);
-    loop->at = (uintptr_t)loop;                                      /* so that a post_fn may remove timers */
+    loop->at = (uintptr_t)loop;                                      /* keeps in memory what a post_fn removes */
     for (; node != NULL && !rlc_loop_is_forked(loop); node = next) { /* only the parent of a fork calls them */
         next = node->next;
         node->post_fn(node, false);
@@ -75,7 +75,7 @@ int rlc_loop_destroy(rlc_loop *loop) {
     if (loop == NULL)
         return 0;
     if (loop->at != 0) {
-        /* If the run sleeps, its thread was cancelled: the caller is its cleanup handler, or has joined it. */
+        /* If the run sleeps, its thread was cancelled: the caller is a cleanup handler, or has joined the thread. */
         bool is_sleeping = loop->skipped_polls == RLC_POLL_SLEEPS;
         if (!is_sleeping && rlc_loop_is_running(loop, (uintptr_t)__builtin_frame_address(0)))
             return -EBUSY;

@@ -10,8 +10,8 @@ struct rlc_hook {
     rlc_prepare_fn prepare_fn;
     rlc_check_fn check_fn;
     void *context;
-    bool is_prepared; /**< The pass will call its check. */
-    bool is_removed;  /**< Its memory is kept, because a walk may still reach it. */
+    bool is_prepared; /**< The pass will call the check callout. */
+    bool is_removed;  /**< The memory is kept, because a walk over the list may still reach the hook. */
     TAILQ_ENTRY(rlc_hook) link;
 };
 
@@ -96,11 +96,11 @@ void rlc_loop_end_hooks(rlc_loop *loop) {
         free_hooks(loop, false);
 }
 
-/* Both walks end at the hook that was the last one when they began. It stays in the list meanwhile. */
+/* A walk that makes callouts ends at the hook that was the last one when it began: that hook stays in the list. */
 
 /**
- * Calls the prepares of all hooks; with `again`, of those that were checked since their prepare. Returns false in a
- * child of fork(2).
+ * Calls the prepare callouts of all hooks; with `again`, only of those that were checked since they were prepared.
+ * Returns false in a child of fork(2).
  */
 static bool call_prepares(rlc_loop *loop, rlc_hook *last, bool again) {
     for (rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
@@ -114,7 +114,7 @@ static bool call_prepares(rlc_loop *loop, rlc_hook *last, bool again) {
     return true;
 }
 
-/** True if all hooks up to `last` are prepared. If it is NULL: true if all hooks are. */
+/** True if all hooks up to `last` are prepared; if `last` is NULL, all hooks of the list. */
 static bool are_prepared(const rlc_loop *loop, const rlc_hook *last) {
     for (const rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
         if (!hook->is_removed && !hook->is_prepared)
@@ -148,7 +148,7 @@ int rlc_loop_call_prepares(rlc_loop *loop) {
     return status;
 }
 
-/** Calls the checks of the hooks that were prepared since their last check. */
+/** Calls the check callouts of the prepared hooks. Returns false in a child of fork(2). */
 static bool call_checks(rlc_loop *loop) {
     rlc_hook *last = TAILQ_LAST(&loop->hooks, rlc_hooks);
     for (rlc_hook *hook = TAILQ_FIRST(&loop->hooks); hook != NULL; hook = TAILQ_NEXT(hook, link)) {
@@ -164,13 +164,13 @@ static bool call_checks(rlc_loop *loop) {
 
 int rlc_loop_pass_with_hooks(rlc_loop *loop, uint64_t deadline_ns, rlc_outcome *outcome) {
     rlc_loop_begin_hooks(loop);
-    /* A run inside of a prepare or a check may take a wake that was meant for this pass. */
+    /* A run inside of a prepare or check callout may take a wake that was meant for this pass. */
     bool had_woken = loop->has_woken;
     loop->has_woken = false;
-    /* A pass that serves the rest of a batch does not poll, so it calls no prepares. */
+    /* A pass that serves the rest of a batch does not poll, so it calls no prepare callouts. */
     int status = rlc_port_set_holds_batch(loop->set) ? 1 : rlc_loop_call_prepares(loop);
     if (status >= 0) {
-        /* A prepare may have removed the last watch, timer or hook: then there is nothing to sleep for. */
+        /* A prepare callout may have removed the last watch, timer or hook: then there is nothing to sleep for. */
         bool may_sleep = status > 0 && !rlc_loop_is_finished(loop);
         rlc_loop_demand_poll(loop);
         loop->is_prepared = true;

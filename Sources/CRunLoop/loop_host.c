@@ -54,7 +54,7 @@ RLC_ON_STACK int rlc_loop_dispatch(rlc_loop *loop) {
     rlc_loop_enter(loop, &mark);
     const rlc_outer_run *outer = loop->outer;
     rlc_outcome outcome = {false, false};
-    rlc_loop_demand_poll(loop); /* otherwise the host's descriptor would stay readable */
+    rlc_loop_demand_poll(loop); /* without a poll the host's descriptor would stay readable */
     int status = rlc_loop_pass(loop, 0, &outcome);
     rlc_loop_end_inner(loop, outer);
     rlc_loop_leave(loop, false);

@@ -1,7 +1,8 @@
 /*
- * Nested runs, and runs that were left by a C++ exception, another unwinding or longjmp(3) out of a callout. The loop
- * is not notified of that. It finds out when an outer run continues, or when a run begins at the same place on the
- * stack or further up. A run that begins further down finds out if other data has overwritten the left run's mark.
+ * Nested runs, and runs that a C++ exception, another unwinding or longjmp(3) out of a callout has left. Nothing
+ * notifies the loop of that. It finds out when an outer run continues, or when a run begins at the same place on the
+ * stack or further up. When a run begins further down, the loop finds out only if other data has overwritten the mark
+ * of the run that was left.
  */
 #include "loop_internal.h"
 #include "memory.h"
@@ -10,7 +11,7 @@
 #include <errno.h>
 
 void rlc_loop_leave(rlc_loop *loop, bool is_run) {
-    rlc_loop_end_blind_skips(loop); /* the run may leave events, and the next run may begin much later */
+    rlc_loop_end_blind_skips(loop); /* events may be left, and the next run may begin much later */
     rlc_outer_run *outer = loop->outer;
     uint64_t stop = atomic_exchange(&loop->stop, outer == NULL ? 0 : outer->stop);
     if (outer == NULL) {

@@ -1,4 +1,4 @@
-/* The calls for any thread: post, wake, stop. And defer, for the loop's own thread. */
+/* The calls for any thread: post, wake, stop. Also defer, for the loop's own thread. */
 #include "loop_internal.h"
 #include "wakeup_port_internal.h"
 
@@ -15,7 +15,7 @@ static inline bool is_plain(const rlc_loop *loop) {
 
 /**
  * Returns -ECHILD in a child of fork(2). Otherwise announces the hand-over to the race detector, if there is one, and
- * returns 0. Post and defer skip it if is_plain is true. The caller checks whether destroy has begun.
+ * returns 0. Post and defer skip this call if is_plain is true. The caller checks whether destroy has begun.
  */
 __attribute__((noinline)) static int announce(rlc_loop *loop) {
     if (rlc_loop_is_forked(loop))
@@ -57,7 +57,7 @@ __attribute__((noinline)) static int wake_sleeper(rlc_loop *loop) {
 }
 
 /**
- * A poster that finds the loop asleep wakes it, and so also serves posters that were preempted before their check. A
+ * A poster that finds the loop asleep wakes it, also for posters that were preempted before their own check. A
  * loop that is awake needs no wake: it reads the queue after it has announced its sleep.
  */
 static inline int wake_if_asleep(rlc_loop *loop) {

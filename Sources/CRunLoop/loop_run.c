@@ -8,8 +8,8 @@
 
 /*
  * While work is queued, the loop may leave out polls of the kernel, but not for long. Until the next poll it ignores
- * timers that were further away than FAR_NS at the last one. So if posts suddenly take longer, such a timer may be late
- * by BLIND_SKIPS_MAX - 1 posts.
+ * timers that were further away than FAR_NS at the last poll. So if posts suddenly take longer, such a timer may be
+ * late by BLIND_SKIPS_MAX - 1 posts.
  */
 enum { BLIND_SKIPS_MAX = 16, SKIPPING_NS_MAX = 50 * 1000, FAR_NS = 100 * 1000 * 1000 };
 
@@ -46,7 +46,7 @@ static uint32_t next_skips(rlc_loop *loop) {
     return loop->is_brisk || loop->skipped_polls > BLIND_SKIPS_MAX ? BLIND_SKIPS_MAX : loop->skipped_polls;
 }
 
-/* Not inlined, so that the rest is inlined into the usual pass. */
+/* Not inlined, so that the compiler inlines may_skip_poll into the usual pass. */
 __attribute__((noinline)) static bool may_skip_poll_by_clock(rlc_loop *loop) {
     uint64_t now = rlc_loop_now(loop);
     bool is_over = now - loop->polled_at_ns >= SKIPPING_NS_MAX;
@@ -72,7 +72,7 @@ static inline bool may_skip_poll(rlc_loop *loop) {
     return true;
 }
 
-/** Returns by how much the timeout must precede a timer's latest moment: the kernel may end a wait that late. */
+/** Returns how late the kernel may end a wait. The timeout must precede a timer's latest moment by that much. */
 static uint64_t margin(rlc_loop *loop) {
     if (loop->slack_ns == 0)
         loop->slack_ns = rlc_time_add(rlc_kernel_wait_slack(loop->kernel), 1);
@@ -81,8 +81,8 @@ static uint64_t margin(rlc_loop *loop) {
 
 /**
  * Lets the timeout of the wait wake the loop for the next timer, if that tolerates TOLERANT_NS and twice the slack of a
- * wait. That saves the call that sets the timerfd; but then each further wait needs the timeout. So the loop does it
- * once for a date: if other events end that wait first, it sets the timerfd.
+ * wait. That saves the call that sets the timerfd, but each further wait would need the timeout too. So the loop does
+ * it only once for a date: if other events end that wait first, the loop sets the timerfd.
  */
 static bool limits_wait(rlc_loop *loop, uint64_t wake_at_ns, uint64_t *deadline_ns) {
     if (wake_at_ns == loop->limited_by_ns || wake_at_ns >= loop->armed_at_ns)
@@ -96,7 +96,7 @@ static bool limits_wait(rlc_loop *loop, uint64_t wake_at_ns, uint64_t *deadline_
     return true;
 }
 
-/** Makes the kernel end the sleep for the first timer. 1 or -errno. Not inlined: spares registers in the usual wait. */
+/** Makes the kernel end the sleep for the first timer. Returns 1 or -errno. Not inlined, to spare registers. */
 __attribute__((noinline)) static int arm_for_first_timer(rlc_loop *loop, uint64_t *deadline_ns) {
     uint64_t wake_at_ns = rlc_timer_heap_wake_at(loop->heap); /* moves the first timer to the front */
     rlc_loop_note_timers(loop);
@@ -131,7 +131,7 @@ static inline int get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
     if (rlc_has_posts(&loop->posts))
         return 0;
     if (deadline_ns != NULL && rlc_loop_is_stopped(loop))
-        return 0; /* a host has no deadline: its sleep does not end by the stop of an outer run */
+        return 0; /* not for a host (NULL): the stop of an outer run does not keep it from sleeping */
     if (rlc_loop_has_unarmed_timer(loop))
         return arm_for_first_timer(loop, deadline_ns);
     return loop->has_moved_timers ? rlc_loop_spare_wake(loop) : 1;
@@ -141,7 +141,7 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns) {
     return get_ready_to_sleep(loop, deadline_ns);
 }
 
-/** Also cuts the timeout at the date of the timerfd, which other code may have closed. Not inlined: rare. */
+/** Also ends the wait at the timerfd's date, since other code may have closed the timerfd. Not inlined: rare. */
 __attribute__((noinline)) static int get_ready_to_sleep_until(rlc_loop *loop, uint64_t *deadline_ns) {
     int status = rlc_loop_get_ready_to_sleep(loop, deadline_ns);
     if (loop->armed_at_ns < *deadline_ns)
@@ -214,7 +214,7 @@ static rlc_port *take_event(rlc_loop *loop, uint32_t *ret_ready) {
 static bool call_events(rlc_loop *loop) {
     bool called = false;
     uint32_t ready;
-    /* A nested run may fetch a new batch. The bound leaves the rest of that to the next pass. */
+    /* A nested run may fetch a new batch. The bound leaves the rest of that batch to the next pass. */
     for (int i = 0; i < RLC_BATCH_MAX && rlc_port_set_has_events(loop->set); i++) {
         rlc_port *port = take_event(loop, &ready);
         if (port == NULL)
@@ -240,7 +240,7 @@ rlc_calling_out_to_a_post(rlc_post_node *node) {
     __asm__ volatile(""); /* no tail call, so that stack traces show this frame */
 }
 
-/** Calls the taken posts from `node` on. 0, or -ECHILD: one has forked, and only the parent calls the others. */
+/** Calls the taken posts from `node` on. Returns 0, or -ECHILD if one has forked: the parent calls the others. */
 static inline int call_posts(rlc_loop *loop, rlc_post_node *node) {
     do {
         loop->taken = node->next;
@@ -305,7 +305,7 @@ static inline bool has_queued(const rlc_loop *loop) {
     return loop->deferred != NULL || rlc_has_posts(&loop->posts);
 }
 
-/** True if the next pass would call only posts, unless it polls the kernel. */
+/** True if the next pass calls only posts, as long as it does not poll the kernel. */
 static bool has_only_posts(rlc_loop *loop) {
     return has_queued(loop) && !loop->has_prelude && !rlc_port_set_has_events(loop->set) &&
            rlc_slot_list_is_empty(&loop->failed) && rlc_slot_list_is_empty(&loop->due) &&

@@ -17,7 +17,7 @@ static uint32_t count_posts(const rlc_post_node *node) {
     return count;
 }
 
-/** Safe while others post: only this thread takes nodes, and posters insert new ones before those that it reads. */
+/** Safe while others post: only this thread takes nodes, and posters insert new ones before those counted here. */
 static uint32_t count_waiting_posts(const rlc_loop *loop) {
     uintptr_t head = __atomic_load_n(&loop->posts.head, __ATOMIC_SEQ_CST);
     uint32_t count = head > RLC_QUEUE_CLOSED ? count_posts((const rlc_post_node *)head) : 0;

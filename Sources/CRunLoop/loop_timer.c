@@ -129,7 +129,7 @@ __attribute__((always_inline)) static inline void set(
     } else if (rlc_timer_heap_arms_anew(heap, tolerance_ns)) {
         loop->has_moved_timers = true;
         rlc_timer_heap_arm_anew(heap, &timer->member, deadline_ns, tolerance_ns);
-    } else { /* has_moved_timers stays: the heap's first key has not become later */
+    } else { /* has_moved_timers need not be set: the heap's first key has not become later */
         rlc_timer_heap_arm_exact(heap, &timer->member, deadline_ns);
         rlc_timer_heap_check(heap);
     }
@@ -184,14 +184,14 @@ void rlc_loop_free_removed_timers(rlc_loop *loop) {
 
 /* ---- dates that no timer has any more ---- */
 
-/* How many further such dates stay in the timerfd at most: also a bit mask. */
+/* At most so many further such dates in a row stay in the timerfd. The value is also used as a bit mask. */
 enum { LEFT_IN_A_ROW_MAX = 63 };
 
 /**
- * Decides whether to remove such a date from the timerfd. That costs a system call, and saves a useless wake. It did
- * not pay if another such date follows before the removed one has passed: one useless wake would have served both.
- * Timeouts that are set and cancelled in turn do that. Then the timerfd keeps this date and the next, later the next 3,
- * 7, up to 63.
+ * Decides whether to remove such a date from the timerfd. That costs a system call, and saves a useless wake. The last
+ * removal did not pay if another such date comes before the removed one has passed: one useless wake would have served
+ * both. That happens if a program sets and cancels timeouts in turn. Then the timerfd keeps this date and the next one;
+ * when a removal again does not pay, this date and the next 3, then 7, up to 63.
  */
 static bool is_worth_a_call(rlc_timer_port *port, uint64_t now_ns) {
     if (now_ns < port->spared_ns) {
@@ -266,7 +266,7 @@ __attribute__((noinline)) static void repeat(rlc_loop *loop, rlc_timer *timer) {
 
 __attribute__((noinline)) void rlc_loop_end_timer(rlc_loop *loop, rlc_timer *timer) {
     bool was_armed = timer->member.marks[RLC_TIMER_ARMED];
-    timer->member.marks[RLC_TIMER_ARMED] = true; /* for an outer callout of the timer, which has armed it */
+    timer->member.marks[RLC_TIMER_ARMED] = true; /* an outer callout of the timer, if any, has armed it */
     if (!is_removed(timer) && !was_armed && timer->interval_ns != 0)
         repeat(loop, timer);
 }

@@ -80,8 +80,8 @@ static inline uint32_t port_interest(uint32_t interest) {
 }
 
 /**
- * True if the number still refers to a descriptor of the loop. If another file has it by now, this is where the loop
- * notices the loss.
+ * True if the number still refers to a descriptor of the loop. If another file has the number by now, the loop
+ * notices that here.
  */
 __attribute__((noinline)) static bool is_still_own(const rlc_loop *loop, int fd) {
     if (fd == rlc_port_set_fd(loop->set))
@@ -166,7 +166,7 @@ void rlc_watch_remove(rlc_watch *watch) {
     if (watch == NULL || is_removed(watch))
         return;
     rlc_loop *loop = watch->loop;
-    rlc_loop_end_blind_skips(loop); /* another watch of the same number may be refused */
+    rlc_loop_end_blind_skips(loop); /* epoll may now refuse another watch of the number */
     if (rlc_port_has(&watch->port, RLC_PORT_MEMBER))
         withdraw(loop, &watch->port);
     else

@@ -1,4 +1,4 @@
-/** The records of rlc_loop, and what its files declare for each other: each section below belongs to one file. */
+/** The records of rlc_loop, and what its files declare for each other, file by file. */
 #ifndef RLC_LOOP_INTERNAL_H
 #define RLC_LOOP_INTERNAL_H
 
@@ -20,25 +20,25 @@
 #endif
 
 /**
- * A record of the set. It is a member, or in one of the loop's lists: pending (not added to the set yet), failed (the
- * set has refused it), or removed.
+ * A record of the port set. A watch is a member of the set, or in one of the loop's lists: pending (not added to the
+ * set yet), failed (refused by the set, and not called for that yet), or removed. A suspended watch may be in none.
  */
 struct rlc_watch {
     rlc_port port;
     rlc_loop *loop;
-    rlc_watch_fn watch_fn; /**< NULL once it was removed. */
+    rlc_watch_fn watch_fn; /**< NULL once the watch was removed. */
 };
 
 enum {
     RLC_TIMER_DUE,   /**< Taken from the heap and not called yet. */
-    RLC_TIMER_ARMED, /**< rlc_timer_arm was called since its callout began. */
+    RLC_TIMER_ARMED, /**< rlc_timer_arm was called since the timer's callout began. */
 };
 
-/** A record of the heap. */
+/** A record of the heap of timers. */
 struct rlc_timer {
     rlc_heap_timer member; /**< Its marks are RLC_TIMER_... */
     rlc_loop *loop;
-    rlc_timer_fn timer_fn; /**< NULL once it was removed. */
+    rlc_timer_fn timer_fn; /**< NULL once the timer was removed. */
     uint64_t interval_ns;
     rlc_slot_link due_link;
 };
@@ -61,8 +61,8 @@ struct rlc_loop {
     rlc_wakeup_port *wakeup;
     rlc_timer_port *timer_port; /**< Made with the first timer, like the heap; NULL if making it failed. */
     rlc_token timer_token;      /**< The member of the set for its descriptor. */
-    uint64_t timers_at_ns;      /**< No timer of the heap is due before: the heap's first date, or an earlier one. */
-    uint64_t armed_at_ns;       /**< rlc_timer_port_armed: the timerfd reports timers that are due then or later. */
+    uint64_t timers_at_ns;      /**< The heap's first date, or an earlier one: no timer of the heap is due before. */
+    uint64_t armed_at_ns;       /**< rlc_timer_port_armed: the timerfd's date; RLC_TIME_FOREVER if it is not set. */
     rlc_timer_heap *heap;
     rlc_post_queue posts;
     rlc_post_node *deferred, **deferred_end; /**< Oldest first; deferred_end is NULL once destroy has begun. */
@@ -71,39 +71,39 @@ struct rlc_loop {
     rlc_slot_list due;             /**< Timers. */
     rlc_unused_slots removed_watches, removed_timers; /**< Released when no callout is on the stack. */
     rlc_spin spin;
-    /* The innermost run's record: not on the stack, as an exception or longjmp(3) may leave the run: loop_nested.c. */
-    uintptr_t at;         /**< Where it lies on the stack; 0: nothing runs, and a removal frees memory at once. */
+    /* The innermost run's record. It is not on the stack, since an exception or a jump may leave the run. */
+    uintptr_t at;         /**< Where the run lies on the stack; 0: nothing runs, so a removal frees memory at once. */
     uintptr_t callee;     /**< The watch, or the timer | RLC_CALLEE_IS_TIMER, whose callout runs; 0: none. */
     rlc_outer_run *outer; /**< The runs around it, innermost first. */
-    /** The innermost run's serial << 1 | 1 if it was asked to stop; 0 while none runs. */
+    /** The innermost run's serial << 1, plus 1 if the run was asked to stop; 0 while nothing runs. */
     _Atomic uint64_t stop;
     uint64_t last_serial;
     uint64_t polled_at_ns;
     uint64_t slack_ns;                  /**< How late a wait may end; 0: not read yet. */
-    uint64_t limited_by_ns;             /**< The last date for which a wait's timeout was to wake the loop. */
-    uint8_t skipped_polls, blind_skips; /**< Polls left out since polled_at_ns; how many more need no clock. */
+    uint64_t limited_by_ns;             /**< The last date for which a wait's timeout replaced the timerfd. */
+    uint8_t skipped_polls, blind_skips; /**< Polls left out since polled_at_ns; further ones that need no clock. */
     uint16_t hook_depth;                /**< Passes and preparations on the stack that call hooks. */
     /** fork_generation; UINT32_MAX if a post must check more: with a race detector, and once destroy has begun. */
     _Atomic uint32_t plain_generation;
     uint32_t watch_count;
-    bool can_sleep;        /**< The eventfd exists: from the first watch, timer or prepare on. */
+    bool can_sleep;        /**< The eventfd exists: from the first watch, timer, hook or prepare on. */
     bool is_brisk;         /**< The posts between the last two polls were short. */
-    bool is_prepared;      /**< The pass that begins now has called its hooks. */
+    bool is_prepared;      /**< The pass that begins now has called the prepare callouts. */
     bool has_prelude;      /**< A pass has work before its poll: pending watches, or hooks. */
     bool has_moved_timers; /**< The timerfd may be set for a date that no timer has any more. */
     bool has_removed;      /**< Watches or timers were removed whose memory is not free yet. */
     bool has_woken;        /**< A poll has taken a wake since the innermost calls of hooks began. */
     bool is_watched_for_races;
-    bool trusts_batch;   /**< The pass that fetched the set's events is not over: it reports them as they were. */
+    bool trusts_batch;   /**< The pass that fetched the set's events is not over: it need not verify them. */
     uint32_t hook_count; /**< Hooks, without removed ones that a walk may still reach. */
     uint32_t fork_generation;
-    const uint32_t *fork_word; /**< rlc_fork_word, which does not change after the first generation. */
+    const uint32_t *fork_word; /**< A copy of rlc_fork_word, which the first rlc_fork_generation sets for good. */
     rlc_hooks hooks;           /**< In the order of adding; with removed ones. */
 };
 
 /**
  * As rlc_has_forked_since. The loop calls it after each callout too, because a callout may return into a child of
- * fork(2). Unlike that function it gives a child no generation: a child that has none yet finds 0, which no loop has.
+ * fork(2). Unlike rlc_has_forked_since it gives a child no generation: a child without one finds 0, which no loop has.
  */
 static inline bool rlc_loop_is_forked(const rlc_loop *loop) {
     return __atomic_load_n(loop->fork_word, __ATOMIC_ACQUIRE) != loop->fork_generation;
@@ -136,7 +136,7 @@ static inline bool rlc_loop_has_timers(const rlc_loop *loop) {
     return loop->heap != NULL && rlc_timer_heap_has_armed(loop->heap);
 }
 
-/** Reads the first date from the heap: its timers may be fewer, or later, by now. */
+/** Reads timers_at_ns from the heap: its first timer may be later by now, or gone. */
 static inline void rlc_loop_note_timers(rlc_loop *loop) {
     loop->timers_at_ns = loop->heap == NULL ? RLC_TIME_FOREVER : rlc_timer_heap_earliest_key(loop->heap);
 }
@@ -153,7 +153,7 @@ static inline bool rlc_loop_has_due_timer(const rlc_loop *loop) {
     return rlc_loop_has_timers(loop) && rlc_timer_heap_first(loop->heap) <= rlc_loop_now(loop);
 }
 
-/** Called for changes after which the next pass may have more to do than to call posts. */
+/** Makes the next pass read the clock. Called for a change that may give it more to do than to call posts. */
 static inline void rlc_loop_end_blind_skips(rlc_loop *loop) {
     loop->blind_skips = 0;
 }
@@ -191,7 +191,7 @@ static inline bool rlc_loop_note_wake(rlc_loop *loop) {
     return loop->has_woken = true;
 }
 
-/** Takes all that is queued, the oldest first; NULL: nothing is. */
+/** Takes the deferred nodes, and after them the posts, each oldest first. Returns NULL if there are none. */
 static inline rlc_post_node *rlc_loop_take_queued(rlc_loop *loop) {
     if (!rlc_has_posts(&loop->posts))
         return rlc_loop_take_deferred(loop, NULL);
@@ -204,7 +204,7 @@ static inline rlc_post_node *rlc_loop_take_queued(rlc_loop *loop) {
 
 enum {
     RLC_POLLS_SKIPPED_MAX = 64,
-    RLC_POLL_IS_DUE, /**< A value of skipped_polls: the next pass polls, and nothing is learnt about posts. */
+    RLC_POLL_IS_DUE, /**< A value of skipped_polls: the next pass polls, and is_brisk stays as it is. */
     RLC_POLL_SLEEPS, /**< A value of skipped_polls: the thread sleeps in a poll. */
 };
 
@@ -236,33 +236,33 @@ int rlc_loop_get_ready_to_sleep(rlc_loop *loop, uint64_t *deadline_ns);
 /** For functions that call rlc_loop_enter: keeps AddressSanitizer from moving their variables off the real stack. */
 #define RLC_ON_STACK __attribute__((no_sanitize("address")))
 
-/** Begins a run, or a host's call, inside of another one, unless that was left. Returns 0 or -ENOMEM. */
+/** Begins a run or a host's call while another is noted: inside of it, unless it was left. Returns 0 or -ENOMEM. */
 int rlc_loop_nest(rlc_loop *loop, uintptr_t here, bool is_run);
 
 /**
- * Notes where the run lies: `mark` is a variable of the caller, which it keeps until rlc_loop_leave. Nested runs end
- * before this run, or were left: rlc_loop_end_inner.
+ * Notes where the run lies: `mark` is a variable of the caller, which keeps it until rlc_loop_leave. A nested run ends
+ * before this run; if it was left, rlc_loop_end_inner ends it.
  */
 static inline void rlc_loop_enter(rlc_loop *loop, volatile uintptr_t *mark) {
     *mark = loop->at = (uintptr_t)mark;
 }
 
-/** Ends the innermost run or call. A run's stop ends with it; a call's stop is passed on to the run around it. */
+/** Ends the innermost run or host's call. A run's stop ends with it; a call's stop goes to the run around it. */
 void rlc_loop_leave(rlc_loop *loop, bool is_run);
 /** Ends the runs inside of a run that continues, since they were left. `outer` is the run around the continuing one. */
 void rlc_loop_end_inner(rlc_loop *loop, const rlc_outer_run *outer);
-/** False if nothing runs, or if the runs were left, judged from the place `here` on the stack. */
+/** Ends the runs that were left, judged from the place `here` on the stack. Returns true if another run remains. */
 bool rlc_loop_is_running(rlc_loop *loop, uintptr_t here);
 
 /* ---- watches: loop_watch.c ---- */
 
 /** Adds the pending watches to the set, and notes whether a pass has more to do before its poll. */
 void rlc_loop_flush_watches(rlc_loop *loop);
-/** Calls the watches that the set has refused, until a callout forks. Returns true if there was one. */
+/** Calls the watches that the set has refused, until a callout forks. Returns true if it has called one. */
 bool rlc_loop_call_failed_watches(rlc_loop *loop);
 /** Waits again if a wait failed because the set's descriptor was closed. Returns a count, 0 for -EINTR, or -errno. */
 int rlc_loop_wait_again(rlc_loop *loop, uint64_t deadline_ns, int failure);
-/** Handles a member that epoll does not watch any more: a watch is refused, an own descriptor is replaced. */
+/** Handles a member that epoll does not watch any more: refuses a watch, replaces a descriptor of the loop. */
 void rlc_loop_lose(rlc_loop *loop, rlc_port *port);
 
 /** True if the next pass makes the watch a member. */
@@ -270,7 +270,7 @@ static inline bool rlc_watch_is_pending(const rlc_watch *watch) {
     return !rlc_port_has(&watch->port, RLC_PORT_MEMBER | RLC_PORT_UNWATCHED | RLC_PORT_SUSPENDED);
 }
 void rlc_calling_out_to_a_watch(rlc_loop *loop, rlc_watch *watch, uint32_t ready);
-/** Takes a muted watch back into the set: the run inside its callout, which left it out, has ended. */
+/** Unmutes a watch at the end of its callout: a run inside the callout has muted it. */
 void rlc_loop_take_back(rlc_loop *loop, rlc_watch *watch);
 
 /** Ends the callout of a watch, which has returned or was left. */
@@ -295,9 +295,12 @@ void rlc_loop_free_removed_watches(rlc_loop *loop);
 
 /** Moves the timers that are due at now_ns from the heap to the list. */
 void rlc_loop_collect_due_timers(rlc_loop *loop, uint64_t now_ns);
-/** Calls the due timers until a callout forks. Returns true if there was one. Bounded: only a pass collects more. */
+/**
+ * Calls the due timers until a callout forks. Returns true if it has called one. The list does not grow without end:
+ * only a pass collects timers.
+ */
 bool rlc_loop_call_due_timers(rlc_loop *loop);
-/** Ends the callout of a timer, which has returned or was left. Arms a repeating timer unless the callout has. */
+/** Ends the callout of a timer, which has returned or was left. Arms a repeating timer, unless the callout did. */
 void rlc_loop_end_timer(rlc_loop *loop, rlc_timer *timer);
 /**
  * Called before a sleep if has_moved_timers. If the timerfd is set for a date that no timer has any more, and a system
@@ -319,17 +322,17 @@ static inline void rlc_loop_free_removed(rlc_loop *loop) {
 int rlc_loop_arm_timer_port(rlc_loop *loop, uint64_t wake_at_ns);
 /** Forgets the timerfd, which other code has closed: the next arming makes a new one. */
 void rlc_loop_lose_timer_port(rlc_loop *loop);
-/** Checks with epoll whether other code has closed the timerfd. Call it only if there is one. */
+/** Forgets the timerfd if epoll does not know it any more: other code has closed it. Call it only if there is one. */
 void rlc_loop_verify_timer_port(rlc_loop *loop);
 
 /* ---- hooks: loop_hook.c ---- */
 
-/** Called before and after the calls of hooks: hooks that are removed in between stay in memory. */
+/** Called before and after the callouts of hooks: a hook that is removed in between stays in memory. */
 void rlc_loop_begin_hooks(rlc_loop *loop);
 void rlc_loop_end_hooks(rlc_loop *loop);
 /**
- * Calls the prepare callouts. Returns 1; 0: neither the loop nor a host may sleep, because a run inside of a prepare
- * callout has left hooks unprepared or taken a wake; -ECHILD: a callout has forked.
+ * Calls the prepare callouts. Returns 1 if the loop or its host may sleep; 0 if not, because a hook is unprepared or a
+ * run inside of a prepare callout has taken a wake; -ECHILD if a callout has forked.
  */
 int rlc_loop_call_prepares(rlc_loop *loop);
 /** Makes a pass between the prepare callouts and the check callouts. */

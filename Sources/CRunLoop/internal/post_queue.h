@@ -1,5 +1,5 @@
 /**
- * A queue with many producers and one consumer, which keeps the order of each producer.
+ * A queue with many producers and one consumer. It keeps the order of each producer's nodes.
  *
  * The queue owns a node from a successful push until the consumer takes it. The consumer calls post_fn.
  */
@@ -18,9 +18,9 @@ typedef struct rlc_post_queue {
 /**
  * Appends a node.
  *
- * @param node The node, which is in no queue. The queue owns it until it is taken; if the push fails, the caller does.
- * @return 1: the queue was empty, so the caller has to wake the consumer; 0: the caller that found the queue empty
- *         wakes it; -ESHUTDOWN: the queue is closed, and the caller keeps the node [RLC-POST-2].
+ * @param node The node, which is in no queue. If the push fails, the caller keeps it.
+ * @return 1: the queue was empty, so the caller has to wake the consumer; 0: the producer that found the queue empty
+ *         wakes the consumer; -ESHUTDOWN: the queue is closed [RLC-POST-2].
  *
  * Thread: [any, signal-safe]; lock-free.
  */
@@ -33,7 +33,7 @@ bool rlc_post_queue_has_posts(const rlc_post_queue *queue);
  * Takes all nodes that were pushed so far. Nodes that are pushed later are left for the next call [RLC-POST-1].
  *
  * @return The oldest node, which is linked to the newer ones by `next`; NULL if the queue is empty. The caller owns
- *         them, and calls each post_fn. No node is returned twice, and none is lost [RLC-POST-3].
+ *         the nodes, and calls each post_fn. No node is returned twice, and none is lost [RLC-POST-3].
  *
  * Thread: [loop]: one consumer.  Cost: one atomic exchange, O(nodes).
  */
@@ -42,7 +42,7 @@ rlc_post_node *rlc_post_queue_take_all(rlc_post_queue *queue);
 /**
  * Closes the queue: each later push returns -ESHUTDOWN [RLC-POST-2]. Nothing opens it again.
  *
- * @return The nodes that were left, as rlc_post_queue_take_all: the caller owns them; NULL if there were none.
+ * @return The nodes that were left, as rlc_post_queue_take_all; NULL if there were none.
  *
  * Thread: [loop].  Cost: one atomic exchange, O(nodes).
  */

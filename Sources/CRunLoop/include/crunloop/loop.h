@@ -353,9 +353,9 @@ RLC_API int rlc_loop_fd(const rlc_loop *loop);
 
 /**
  * Counts how often the loop has put a new epoll instance behind its descriptor's number. That happens only if a watched
- * descriptor was closed before its watch was removed, or other code has closed the loop's own. A host's epoll set has
- * then lost the loop's descriptor: if the count has changed after a dispatch, the host adds the descriptor again
- * [RLC-HOST-6].
+ * descriptor was closed before its watch was removed, or other code has closed the loop's descriptor. A host's epoll
+ * set has then lost the loop's descriptor: if the count has changed after a dispatch, the host adds the descriptor
+ * again [RLC-HOST-6].
  *
  * @param loop The loop.
  * @return The number since the loop was created.

@@ -45,7 +45,7 @@ static inline void rlc_dispatch_guest_serve(rlc_loop *loop, rlc_watch *watch, ui
  * @return 0; -ENOSYS (the process has no libdispatch), -EPERM (this is not the main thread), or an error of
  *         rlc_main_queue_fd or rlc_loop_add_watch. If it fails, nothing was attached.
  *
- * Thread: [loop], which is the main thread.  Cost: as rlc_loop_add_watch; two system calls.
+ * Thread: [loop], which is the main thread.  Cost: as rlc_loop_add_watch and rlc_main_queue_fd; two system calls more.
  */
 static inline int rlc_dispatch_guest_attach(rlc_loop *loop, rlc_watch **ret_guest) {
     int fd = rlc_main_queue_fd();
