@@ -4,7 +4,7 @@
  * The program calls rlc_epoll_wait in place of epoll_wait(2). The call returns the program's own events, and makes the
  * loop's callouts. The adapter registers the loop's descriptor one-shot, and arms it again before the next sleep. So a
  * program that calls epoll_wait(2) itself for a while gets one event of the loop, and does not spin. Such a program
- * must pass the result of epoll_wait(2) to rlc_epoll_take, or the loop stays disarmed.
+ * must pass the result of epoll_wait(2) to rlc_epoll_take, or the loop's descriptor stays disarmed.
  */
 #ifndef CRUNLOOP_ADAPTERS_EPOLL_H
 #define CRUNLOOP_ADAPTERS_EPOLL_H

@@ -33,7 +33,7 @@ static inline gboolean rlc_glib_prepare(GSource *source, gint *ret_timeout_ms) {
     own->is_preparing = true;
     bool has_work = rlc_hosted_prepare(&own->hosted);
     own->is_preparing = false;
-    /* GLib dispatches the source of a loop that has failed once more, and that dispatch removes the source. */
+    /* If the loop has failed, GLib dispatches the source once more, and that dispatch removes it. */
     return has_work || own->hosted.status < 0;
 }
 
