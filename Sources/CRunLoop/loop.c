@@ -57,13 +57,14 @@ int rlc_loop_create(const rlc_kernel *kernel, rlc_loop **ret_loop) {
     return 0;
 }
 
-static void refuse_posts(rlc_loop *loop) {
+RLC_ON_STACK static void refuse_posts(rlc_loop *loop) {
+    volatile uintptr_t mark;
     rlc_wakeup_port_close(loop->wakeup);
     rlc_loop_acquire(loop);
     rlc_post_node *node = rlc_loop_take_deferred(loop, rlc_post_queue_close(&loop->posts)), *next;
     loop->deferred_end = NULL;
     atomic_store_explicit(&loop->plain_generation, UINT32_MAX, memory_order_relaxed);
-    loop->at = (uintptr_t)loop;                                      /* keeps in memory what a post_fn removes */
+    rlc_loop_enter(loop, &mark); /* keeps in memory what a post_fn removes, and keeps it from destroying the loop */
     for (; node != NULL && !rlc_loop_is_forked(loop); node = next) { /* only the parent of a fork calls them */
         next = node->next;
         node->post_fn(node, false);
@@ -81,6 +82,7 @@ int rlc_loop_destroy(rlc_loop *loop) {
             return -EBUSY;
         rlc_loop_end_inner(loop, NULL);
     }
+    loop->skipped_polls = 0; /* nothing sleeps any more: a post_fn gets -EBUSY */
     refuse_posts(loop);
     tear_down(loop);
     return 0;

@@ -26,8 +26,11 @@ static void run_inside(rlc_post_node *node, bool ran) {
 }
 
 static void note_refused(rlc_post_node *node, bool ran) {
-    if (!ran)
-        SLEEPER_OF(node, left)->refused++;
+    sleeper *self = SLEEPER_OF(node, left);
+    if (ran)
+        return;
+    self->refused++;
+    CHECK_EQUAL(rlc_loop_destroy(self->loop), -EBUSY); /* its end calls this */
 }
 
 static void clean_up(void *context) {

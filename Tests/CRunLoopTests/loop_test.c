@@ -1,7 +1,9 @@
 /* Passes and runs: results, posts, wakes, stops, nesting. Cost and other threads: loop_cost_test.c. */
 #include "loops.h"
 
+#include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 
 static void test_RLC_LOOP_1_results(void) {
     rlc_loop *loop = make_loop();
@@ -348,6 +350,49 @@ static void test_RLC_LOOP_9_not_destroyed_from_a_callout(void) {
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
 }
 
+static void *end_with_a_post(void *loop) {
+    rlc_post_node node = {.post_fn = post_late};
+    late = make_job(loop);
+    CHECK_EQUAL(rlc_loop_post(loop, &node), 0);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    return NULL;
+}
+
+enum { STACK = 1 << 20 };
+
+/** Maps a stack within a few MiB of an address, on the side that `step` says; MAP_FAILED if nothing is free there. */
+static void *stack_beside(const void *place, ptrdiff_t step) {
+    for (int i = 1; i <= 5; i++) {
+        uintptr_t wanted = ((uintptr_t)place & ~(uintptr_t)(STACK - 1)) + (uintptr_t)(i * step);
+        void *stack = mmap((void *)wanted, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (stack == MAP_FAILED || (uintptr_t)stack == wanted)
+            return stack;
+        CHECK_EQUAL(munmap(stack, STACK), 0);
+    }
+    return MAP_FAILED;
+}
+
+static void test_RLC_LOOP_9_not_destroyed_on_a_stack_beside_it(void) {
+    const ptrdiff_t steps[] = {-2 * (ptrdiff_t)STACK, 2 * (ptrdiff_t)STACK};
+    for (int i = 0; i < 2; i++) {
+        rlc_loop *loop = make_loop();
+        void *stack = stack_beside(loop, steps[i]);
+        if (stack == MAP_FAILED) {
+            printf("skipped 1: no memory is free beside the heap\n");
+            CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+            continue;
+        }
+        pthread_attr_t attributes;
+        pthread_t thread;
+        CHECK_EQUAL(pthread_attr_init(&attributes), 0);
+        CHECK_EQUAL(pthread_attr_setstack(&attributes, stack, STACK), 0);
+        CHECK_EQUAL(pthread_create(&thread, &attributes, end_with_a_post, loop), 0);
+        CHECK_EQUAL(pthread_join(thread, NULL), 0);
+        CHECK_EQUAL(pthread_attr_destroy(&attributes), 0);
+        CHECK_EQUAL(munmap(stack, STACK), 0);
+    }
+}
+
 static int interruptions;
 
 static int interrupted_wait(
@@ -390,6 +435,7 @@ int main(void) {
     RUN(test_RLC_LOOP_8_posts_after_the_end);
     RUN(test_RLC_LOOP_8_posts_while_it_ends);
     RUN(test_RLC_LOOP_9_not_destroyed_from_a_callout);
+    RUN(test_RLC_LOOP_9_not_destroyed_on_a_stack_beside_it);
     RUN(test_RLC_LOOP_10_interruptions_and_errors);
     return 0;
 }
