@@ -1,5 +1,5 @@
 /**
- * <crunloop/base.h>: what all headers of the C core share: conventions, times, readiness bits.
+ * <crunloop/base.h>: the conventions, times and readiness bits that all headers of the C core share.
  *
  * Conventions. Each holds unless a declaration says otherwise.
  *   - Errors: a function returns a value >= 0, or a negated errno number such as -ENOMEM. A function whose result is
@@ -10,12 +10,14 @@
  *       [loop]             only the thread that owns the object. A callout with this tag is called on that thread.
  *       [any]              any thread, without a lock.
  *       [any, signal-safe] any thread, without a lock, and signal handlers.
- *   - NULL for an object, a node or an output is the caller's mistake and crashes, unless a declaration allows it. In a
- *     debug build (DEBUG) the functions of rlc_loop report it first, by assert(3). A function that needs a callout
- *     returns -EINVAL for NULL.
- *   - Ownership: a function uses pointer arguments during the call and keeps none. A `context` pointer is stored and
- *     handed back; the core never reads what it points to. The caller owns what a create function returns.
- *   - Re-entry: callouts may call the function. A callout is a function of the embedder that the core calls.
+ *   - NULL for an object, a post node or an output is the caller's mistake, and the call crashes, unless a declaration
+ *     allows NULL. In a debug build (DEBUG) the functions of rlc_loop first report the NULL by assert(3). A function
+ *     that needs a callout returns -EINVAL for NULL.
+ *   - Ownership: a function uses pointer arguments during the call and keeps none. Only a `context` pointer is stored,
+ *     and handed to the callouts; the core never reads what it points to. The caller owns what a create function
+ *     returns.
+ *   - Re-entry: callouts may call the function. A callout is a function of the embedder that the core
+ *     calls. The embedder is the program that uses the core.
  *   - Blocking: a function does not block.
  *   - Cost: a function makes no system call and takes O(1).
  *   - Since: a declaration exists since version 0.1.
@@ -27,7 +29,7 @@
  * In a child of fork(2) a loop touches no descriptor that it shares with the parent. A function that would have to
  * touch one returns -ECHILD, and rlc_loop_destroy only frees memory [RLC-FORK-2].
  *
- * [RLC-...] numbers a promise. The test that proves it has the number in its name.
+ * A number such as [RLC-FORK-2] stands for a promise. The test that proves the promise has the number in its name.
  */
 #ifndef CRUNLOOP_BASE_H
 #define CRUNLOOP_BASE_H
@@ -52,7 +54,7 @@
 #define RLC_END_DECLS
 #endif
 
-/** Exported by the shared library, which hides all other symbols. */
+/** Marks the symbols that the shared library exports. It hides all others. */
 #define RLC_API __attribute__((visibility("default")))
 
 RLC_BEGIN_DECLS
@@ -60,12 +62,12 @@ RLC_BEGIN_DECLS
 /** The time that never comes. It is larger than every deadline. */
 #define RLC_TIME_FOREVER UINT64_MAX
 
-/** A limit of a spin that suits most programs, in nanoseconds: about the cost of one sleep and its end. */
+/** A time limit for rlc_loop_set_spin that suits most programs, in nanoseconds: about what a sleep costs. */
 #define RLC_SPIN_USUAL_NS 20000
-/** The largest limit of a spin, in nanoseconds. A larger one is reduced to this. */
+/** The largest time limit for rlc_loop_set_spin, in nanoseconds. A larger limit is reduced to this one. */
 #define RLC_SPIN_MAX_NS 50000
 
-/** The interest of a watch, and its readiness. RLC_HANGUP and RLC_ERROR are reported whatever the interest is. */
+/** Bits of a watch's interest and of its readiness. RLC_HANGUP and RLC_ERROR are reported whatever the interest is. */
 enum {
     RLC_READABLE = 1, /**< A read does not block: there are bytes, or the end of the file. */
     RLC_WRITABLE = 2, /**< A write does not block. */
@@ -74,10 +76,10 @@ enum {
 };
 
 /**
- * Urgent data (TCP, or MSG_OOB of unix(7)), or a pressure trigger, at a watch. Both an interest and a readiness.
+ * Another bit of interest and readiness: urgent data (TCP, or MSG_OOB of unix(7)), or a trigger of /proc/pressure.
  *
- * The loop reports this bit as epoll returned it and does not verify it with poll(2), because poll(2) on a pressure
- * trigger consumes the event [RLC-PRIORITY-1].
+ * The loop reports this bit as epoll returned it and does not verify it with poll(2), because poll(2) on such a trigger
+ * consumes the event [RLC-PRIORITY-1].
  */
 enum { RLC_PRIORITY = 128 };
 

@@ -50,8 +50,8 @@ RLC_API uint64_t rlc_time_until(uint64_t deadline_ns, uint64_t now_ns);
  * Converts a duration to the timeout of poll(2).
  *
  * @param timeout_ns A duration in nanoseconds.
- * @return Milliseconds, at most INT_MAX; -1, which is no limit, for RLC_TIME_FOREVER. Cannot fail. The duration is
- *         rounded up: a wait may end late, never early [RLC-TIME-2].
+ * @return Milliseconds, at most INT_MAX. -1 for RLC_TIME_FOREVER: poll(2) then waits without a limit. Cannot fail. The
+ *         duration is rounded up: a wait may end late, never early [RLC-TIME-2].
  *
  * Thread: [any, signal-safe].
  */
@@ -63,7 +63,7 @@ RLC_API int rlc_timeout_ms(uint64_t timeout_ns);
  * Dates that were missed are skipped in one step, and the phase is kept [RLC-TIME-3].
  *
  * @param phase_ns    A date of the timer, in nanoseconds.
- * @param interval_ns The distance of its dates, in nanoseconds.
+ * @param interval_ns The time from each of its dates to the next one, in nanoseconds.
  * @param now_ns      The present time in nanoseconds on the same clock.
  * @return The date; RLC_TIME_FOREVER if interval_ns is 0 or the date would overflow.
  *

@@ -9,17 +9,18 @@
 RLC_BEGIN_DECLS
 
 /**
- * The system calls of the core. An embedder may replace any of them by a table of its own, for example one that scripts
- * events and time for a test. Start from rlc_kernel_copy, or write the table out with its `size`. Later versions append
- * entries: for an entry that a shorter table lacks, the core calls the C library [RLC-KERNEL-2].
+ * The system calls of the core. An embedder may pass a table of its own that replaces any of them, for example to
+ * script events and time for a test. Start from rlc_kernel_copy, or fill in the whole table with its `size`. Later
+ * versions append entries. If a table is too short to have an entry, the core calls the C library instead
+ * [RLC-KERNEL-2].
  *
- * Each entry gets `context` as its first argument and returns a value >= 0, or a negated errno number. The core retries
- * a read or a write that returns -EINTR; a wait reports it to the caller.
+ * Each entry gets `context` as its first argument and returns a value >= 0, or a negated errno number. If a read or a
+ * write returns -EINTR, the core repeats it; if a wait does, the core returns -EINTR to its caller.
  *
  * A table must stay valid and unchanged while an object that was created with it uses it. The embedder owns the table,
  * and what `context` points to.
  *
- * Thread: [any] for the entries, several at a time; [any, signal-safe] for `write`.
+ * Thread: [any] for the entries, which several threads may call at a time; [any, signal-safe] for `write`.
  */
 typedef struct rlc_kernel {
     /**
@@ -30,50 +31,50 @@ typedef struct rlc_kernel {
     void *context;
     /** The time on a clock, in nanoseconds. Cannot fail. */
     uint64_t (*now)(void *context, rlc_clock clock);
-    /** epoll_create1(2): a descriptor, close-on-exec. */
+    /** epoll_create1(2). Returns a descriptor that is close-on-exec. */
     int (*epoll_create)(void *context);
     /** epoll_ctl(2). Returns 0. */
     int (*epoll_control)(void *context, int epoll_fd, int operation, int fd, struct epoll_event *event);
     /**
-     * Waits for events until `deadline_ns` on the monotonic clock; 0 for no wait, RLC_TIME_FOREVER for no limit.
-     * Returns the number of events. Returns 0 at the deadline, never before it [RLC-TIME-4]; the default table may also
-     * return 0 after INT_MAX milliseconds.
+     * Waits for events until `deadline_ns` on the monotonic clock. 0 means no wait, RLC_TIME_FOREVER no limit. Returns
+     * the number of events. Returns 0 at the deadline, never before it [RLC-TIME-4]; the default table may also return
+     * 0 after INT_MAX milliseconds.
      */
     int (*epoll_wait)(void *context, int epoll_fd, struct epoll_event *events, int capacity, uint64_t deadline_ns);
-    /** eventfd(2): a descriptor, close-on-exec and non-blocking, no semaphore. */
+    /** eventfd(2). Returns a descriptor that is close-on-exec and non-blocking, and no semaphore. */
     int (*eventfd_create)(void *context);
-    /** timerfd_create(2): a descriptor, close-on-exec and non-blocking. */
+    /** timerfd_create(2). Returns a descriptor that is close-on-exec and non-blocking. */
     int (*timerfd_create)(void *context, rlc_clock clock);
     /**
-     * Arms a timerfd for `deadline_ns` on its clock; RLC_TIME_FOREVER disarms it. Returns 0. An expiry that was not
+     * Arms a timerfd for `deadline_ns` on its clock; RLC_TIME_FOREVER disarms it. Returns 0. An expiry that nobody has
      * read yet is lost.
      */
     int (*timerfd_set)(void *context, int fd, uint64_t deadline_ns);
-    /** read(2): the number of bytes; 0 at the end of the file. */
+    /** read(2). Returns the number of bytes; 0 at the end of the file. */
     int64_t (*read)(void *context, int fd, void *buffer, size_t size);
-    /** write(2): the number of bytes. */
+    /** write(2). Returns the number of bytes. */
     int64_t (*write)(void *context, int fd, const void *buffer, size_t size);
-    /** poll(2) on one descriptor without waiting: POLL... bits; 0 if there are none. */
+    /** poll(2) on one descriptor, without waiting. Returns POLL... bits; 0 if none is set. */
     int (*poll)(void *context, int fd, int events);
-    /** FIONREAD: how many bytes a read could return now. */
+    /** FIONREAD. Returns how many bytes a read could return now. */
     int (*readable_bytes)(void *context, int fd);
-    /** 1 if a read of eight bytes always empties `fd`: a timerfd, or an eventfd that is no semaphore. Otherwise 0. */
+    /** Returns 1 if a read of eight bytes always empties `fd`: a timerfd, or an eventfd that is no semaphore. Or 0. */
     int (*counter_empties)(void *context, int fd);
-    /** The status flags of fcntl(2), F_GETFL, such as O_NONBLOCK. */
+    /** F_GETFL of fcntl(2). Returns the status flags, such as O_NONBLOCK. */
     int (*status_flags)(void *context, int fd);
     /** close(2). The core ignores the result, because Linux frees the number in any case. */
     int (*close)(void *context, int fd);
     /**
      * dup3(2): makes `number` refer to the open file description of `fd` too, atomically. Returns 0. The pointer may be
-     * NULL: then port sets cannot be rebuilt.
+     * NULL: then a loop cannot replace its epoll instance (rlc_loop_rebuilds).
      */
     int (*replace)(void *context, int fd, int number);
     /**
-     * Allocates, resizes and frees the memory of what is created with the table, as realloc(3) does: a `memory` of NULL
-     * allocates; a `size` of 0 frees and returns NULL. The memory is aligned as that of malloc(3). Returns NULL if
-     * there is no memory; `memory` then stays valid and unchanged. The thread that makes the last use of an object
-     * frees it, so the entry is called on several threads. The pointer may be NULL: then the C library allocates
-     * [RLC-MEMORY-1, RLC-MEMORY-2].
+     * Allocates, resizes and frees the memory of the objects that are created with the table, as realloc(3) does. With
+     * NULL for `memory` it allocates; with 0 for `size` it frees and returns NULL. The memory is aligned as that of
+     * malloc(3). Returns NULL if there is no memory; `memory` then stays valid and unchanged. An object may be freed by
+     * another thread than the one that created it, so several threads may call this entry. The pointer may be NULL:
+     * then the C library allocates [RLC-MEMORY-1, RLC-MEMORY-2].
      */
     void *(*reallocate)(void *context, void *memory, size_t size);
 } rlc_kernel;
@@ -83,9 +84,9 @@ typedef struct rlc_kernel {
  *
  * Its epoll_wait calls epoll_pwait2(2), whose timeout is in nanoseconds. If the kernel lacks that call (before Linux
  * 5.11, valgrind, qemu), it falls back at run time to epoll_wait(2), or to epoll_pwait(2) on machines without
- * epoll_wait(2). The timeout is then rounded up to milliseconds. A wait that sleeps is a cancellation point: most waits
- * after 20 ms of sleep, one wait in 64 from its start [RLC-CANCEL-3]. No other entry is a cancellation point
- * [RLC-CANCEL-2].
+ * epoll_wait(2). The timeout is then rounded up to milliseconds. A wait that sleeps is a cancellation point of
+ * pthreads(7): one wait in 64 from its start, the others once they have slept for 20 ms [RLC-CANCEL-3]. No other entry
+ * is a cancellation point [RLC-CANCEL-2].
  *
  * @return A constant; never NULL.
  *
@@ -96,9 +97,9 @@ RLC_API const rlc_kernel *rlc_kernel_default(void);
 /**
  * Copies the table that calls the C library, for an embedder that replaces some of its entries.
  *
- * If the library is newer than these headers, the copy has the entries that these headers know, and the library uses
- * its own functions for the others. If the library is older, the copy has the entries that the library knows: the
- * others are NULL, `size` ends before them, and the library never calls them, whatever the embedder writes there
+ * If the library is newer than these headers, the copy has the entries that these headers know, and the library calls
+ * the C library for the others. If the library is older, the copy has the entries that the library knows: the others
+ * are NULL, `size` ends before them, and the library never calls them, whatever the embedder writes there
  * [RLC-KERNEL-2].
  *
  * @return The copy. Its `size` is that of the caller's headers or that of the library, whichever is smaller.
@@ -115,20 +116,20 @@ static inline rlc_kernel rlc_kernel_copy(void) {
 }
 
 /**
- * Names the call that failed, for a function that makes several: rlc_main_queue_fd and rlc_signal_fd_create. Read it
- * after such a function has returned a negated errno number, before the thread calls the core again [RLC-FAIL-1].
+ * Names the call that failed inside rlc_main_queue_fd or rlc_signal_fd_create. Call it after one of them has returned a
+ * negated errno number, before the thread calls another function of the core [RLC-FAIL-1].
  *
  * @return The name as the manual page spells it, such as "bind"; "malloc" for every function of malloc(3) and for a
- *         table's own allocator; NULL if the function has refused an argument, or what it found, without a call that
- *         failed [RLC-FAIL-2]. A constant.
+ *         table's own allocator; NULL if no call has failed, and the function itself has refused an argument or what it
+ *         found [RLC-FAIL-2]. The string is a constant.
  *
- * Thread: [any]; each thread has its own.
+ * Thread: [any]; each thread has its own result.
  */
 RLC_API const char *rlc_failed_call(void);
 
 /**
- * For rlc_fork_generation: points to the process's number, which is 0 before its first use in the process. The core
- * owns the pointer and the number, and only the core writes them.
+ * For rlc_fork_generation: points to the process's number. The number is 0 before the first call of rlc_fork_count in
+ * the process. The core owns the pointer and the number, and only the core writes them.
  *
  * Thread: [any, signal-safe], by an atomic load.
  */
@@ -144,16 +145,16 @@ RLC_API extern const uint32_t *rlc_fork_word;
 RLC_API uint32_t rlc_fork_count(void);
 
 /**
- * Returns a number of this process that none of its ancestors and descendants has [RLC-FORK-1]. An object stores it,
- * and so can detect later that it is used in a child of fork(2).
+ * Returns a number of this process that none of its ancestors and descendants has [RLC-FORK-1]. An object that stores
+ * the number can detect later that it is used in a child of fork(2).
  *
  * fork(2) resets the number, because it is on a page that the kernel wipes in the child (MADV_WIPEONFORK). For kernels
  * and emulators that do not wipe it, a handler of pthread_atfork(3) resets the number.
  *
  * @return The number; not 0.
  *
- * Thread: [any, signal-safe], but [any] for the first call in a process, which maps the page.  Cost: two loads; the
- * first call in a process a few system calls.
+ * Thread: [any, signal-safe], but only [any] for the first call in a process, because it maps the page.  Cost: two
+ * loads; the first call in a process a few system calls.
  */
 static inline uint32_t rlc_fork_generation(void) {
     uint32_t generation = __atomic_load_n(__atomic_load_n(&rlc_fork_word, __ATOMIC_ACQUIRE), __ATOMIC_ACQUIRE);

@@ -21,22 +21,22 @@ RLC_BEGIN_DECLS
 RLC_API bool rlc_is_main_thread(void);
 
 /**
- * Returns the queue's handle: poll it for reading, and let rlc_main_queue_take read it. The first call makes
+ * Returns the queue's handle. Poll it for reading, and read it only by rlc_main_queue_take. The first call makes
  * libdispatch create the handle.
  *
  * @return The descriptor, which libdispatch owns: do not close it. -ENOSYS without libdispatch [RLC-MAIN-2], and after
  *         libdispatch has closed the handle, as it does when the main thread ends [RLC-MAIN-4]. -EMFILE, -ENFILE or
- *         -ENOMEM: there is no descriptor left for the handle. libdispatch was not called, since it would end the
- *         process [RLC-MAIN-3].
+ *         -ENOMEM: there is no descriptor left for the handle. The function has not called libdispatch, which would
+ *         have ended the process [RLC-MAIN-3].
  *
- * Thread: [any].  Cost: two system calls until it has succeeded.
+ * Thread: [any].  Cost: two system calls, and none after the first success.
  */
 RLC_API int rlc_main_queue_fd(void);
 
 /**
  * Reads the queue's handle, which resets it.
  *
- * An edge that another epoll set has fetched from the handle before is stale afterwards.
+ * If another epoll set has fetched an event of the handle before this call, that event is stale afterwards.
  *
  * @param kernel The kernel table; NULL for rlc_kernel_default().
  * @return True if libdispatch has signalled the handle since the last call [RLC-MAIN-1]; false without libdispatch.
@@ -46,11 +46,11 @@ RLC_API int rlc_main_queue_fd(void);
 RLC_API bool rlc_main_queue_take(const rlc_kernel *kernel);
 
 /**
- * Runs the functions that are in the main queue at the time of the call. Functions that are queued meanwhile signal the
- * handle again. Without libdispatch the call does nothing.
+ * Runs the functions that are in the main queue at the time of the call. A function that is queued during the call
+ * makes libdispatch signal the handle again. Without libdispatch the call does nothing.
  *
- * Thread: [loop], which is the main thread; on another one libdispatch traps. Re-entry: the call runs functions of the
- * program; if one of these calls rlc_main_queue_drain, the inner call does nothing.
+ * Thread: [loop], which is the main thread; on another thread libdispatch traps. Re-entry: the call runs functions of
+ * the program; if one of these calls rlc_main_queue_drain, the inner call does nothing.
  * See: _dispatch_main_queue_callback_4CF, which CoreFoundation calls as well.
  */
 RLC_API void rlc_main_queue_drain(void);

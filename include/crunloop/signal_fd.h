@@ -6,17 +6,17 @@
 
 RLC_BEGIN_DECLS
 
-/** A set of signals: bit n - 1 is signal n, from 1 to 64 [RLC-SIGNAL-2]. */
+/** A set of signals: bit n - 1 stands for signal n. The signals are 1 to 64 [RLC-SIGNAL-2]. */
 typedef uint64_t rlc_signals;
 
-/** A signal that was read, with the data of its sender or of the kernel [RLC-SIGNAL-1]. */
+/** A signal that was read, with the data that its sender or the kernel has added [RLC-SIGNAL-1]. */
 typedef struct rlc_signal_info {
     int32_t signal, code; /**< The signal, and why it was sent: si_code of sigaction(2). */
     int32_t process_id;   /**< The sender, or the child of SIGCHLD; 0 if the kernel has sent the signal. */
-    uint32_t user_id;
-    int32_t status;   /**< SIGCHLD: the exit code, or the signal. */
-    int32_t value;    /**< sigqueue(3), POSIX timers: the value as an integer. */
-    uint64_t pointer; /**< The same value, as the bits of a pointer. */
+    uint32_t user_id;     /**< The real user of that process. */
+    int32_t status;       /**< For SIGCHLD: the child's exit code, or the signal that has ended it. */
+    int32_t value;        /**< From sigqueue(3) and POSIX timers: the value, as an integer. */
+    uint64_t pointer;     /**< The same value, as the bits of a pointer. */
 } rlc_signal_info;
 
 /**
@@ -27,8 +27,8 @@ typedef struct rlc_signal_info {
  * create a descriptor of its own.
  *
  * @param signals At least one signal.
- * @return A descriptor that the caller owns, non-blocking; -EINVAL (no signal, SIGKILL, SIGSTOP, or a signal that the C
- *         library keeps for itself), -EMFILE, -ENFILE, -ENOMEM.
+ * @return A non-blocking descriptor that the caller owns; -EINVAL (the set is empty, or contains SIGKILL, SIGSTOP or a
+ *         signal that the C library keeps for itself), -EMFILE, -ENFILE, -ENOMEM.
  *
  * Thread: [any].  Cost: one system call.  See: signalfd(2).
  */
@@ -40,8 +40,8 @@ RLC_API int rlc_signal_fd_create(rlc_signals signals);
  *
  * @param fd       From rlc_signal_fd_create.
  * @param ret_info The signal.
- * @return 1 if it has read one; 0 if none is pending for the process or the calling thread; -EBADF, -EINVAL (no such
- *         descriptor).
+ * @return 1 if the call has read a signal; 0 if none is pending for the process or the calling thread; -EBADF (fd is
+ *         not open), -EINVAL (fd is no signalfd).
  *
  * Thread: [any].  Cost: one system call.
  */
@@ -51,8 +51,8 @@ RLC_API int rlc_signal_fd_take(int fd, rlc_signal_info *ret_info);
  * Blocks signals in the calling thread, and in the threads that it creates afterwards.
  *
  * @param signals     The signals to block.
- * @param ret_changed Those of them that were not blocked before; may be NULL.
- * @return 0; -EINVAL as rlc_signal_fd_create: nothing has changed.
+ * @param ret_changed Those of `signals` that were not blocked before; may be NULL.
+ * @return 0; -EINVAL for a set that rlc_signal_fd_create refuses: then nothing has changed.
  *
  * Thread: [any].  Cost: one system call.  See: pthread_sigmask(3).
  */
@@ -86,11 +86,11 @@ RLC_API int rlc_signal_realtime_min(void);
  */
 RLC_API int rlc_signal_realtime_max(void);
 
-/** A thread, and those of the searched signals that it does not block. */
+/** A thread that rlc_signals_find_unblocked has found. */
 typedef struct rlc_thread_mask {
     int32_t thread_id;
-    rlc_signals unblocked;
-    char name[16]; /**< Ends with a 0. */
+    rlc_signals unblocked; /**< Those of the signals that the thread does not block. */
+    char name[16];         /**< The thread's name, which ends with a 0. */
 } rlc_thread_mask;
 
 /**
@@ -98,8 +98,8 @@ typedef struct rlc_thread_mask {
  * that thread instead of the descriptor. Other threads may change their masks at any time.
  *
  * @param signals    The signals to search for.
- * @param ret_thread The first such thread. Not written if there is none.
- * @return True if there is one; false also if /proc cannot be read.
+ * @param ret_thread The first such thread. Not written if the call returns false.
+ * @return True if there is such a thread; false if there is none, or /proc cannot be read.
  *
  * Thread: [any].  Cost: three system calls for each thread, and a temporary allocation.
  */

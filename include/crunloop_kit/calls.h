@@ -1,6 +1,6 @@
 /**
- * <crunloop_kit/calls.h>: optional calls of the kernel for which the Swift modules have the fallback, and calls that
- * only these modules make. For code that is built together with the core; not installed.
+ * <crunloop_kit/calls.h>: system calls for which the Swift modules have a fallback, because some kernels lack them, and
+ * calls that only these modules make. For code that is built together with the core; not installed.
  */
 #ifndef CRUNLOOP_KIT_CALLS_H
 #define CRUNLOOP_KIT_CALLS_H
@@ -9,11 +9,11 @@
 
 RLC_BEGIN_DECLS
 
-/** False once the kernel has refused rlc_process_open and the fallback has succeeded. Thread: [any]. */
+/** False once rlc_kit_does_without_process_descriptors was called in this process. Thread: [any]. */
 bool rlc_kit_has_process_descriptors(void);
 
 /**
- * Tells whether rlc_process_open was refused by an old kernel or by a filter of system calls, whatever errno the filter
+ * Tells whether an old kernel or a filter of system calls has refused rlc_process_open, whatever errno the filter
  * returns.
  *
  * @param status The result of rlc_process_open.
@@ -24,7 +24,8 @@ bool rlc_kit_has_process_descriptors(void);
 bool rlc_kit_refuses_process_descriptors(int status);
 
 /**
- * Records that the fallback has succeeded after a refusal: the process does not try rlc_process_open again.
+ * Records that the fallback has succeeded after a refusal of rlc_process_open. The Swift modules then do not call
+ * rlc_process_open again in this process.
  *
  * Thread: [any].
  */
@@ -35,7 +36,7 @@ void rlc_kit_does_without_process_descriptors(void);
  *
  * @param process_fd From rlc_process_open; -1 if process_id identifies the child.
  * @param process_id The child's number.
- * @return 0; -ECHILD (no child of this process, or its exit status was taken already), -EBADF.
+ * @return 0; -ECHILD (it is no child of this process, or its exit status was taken already), -EBADF.
  *
  * Thread: [any].  Blocks until the child has ended.  See: WNOWAIT in waitid(2).
  */

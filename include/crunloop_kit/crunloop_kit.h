@@ -4,7 +4,7 @@
  * Hosts in C use rlc_loop, from <crunloop/crunloop.h>. The headers of this folder are not installed, libcrunloop.so
  * exports nothing of them, and any commit may change what they declare (decision 0044).
  *
- * The conventions of <crunloop/base.h> hold, and these:
+ * These conventions hold, besides those of <crunloop/base.h>:
  *   - Thread: [locked]: any thread that holds the lock with which the embedder protects the object. An embedder that
  *     uses the object on one thread needs no lock.
  *   - In a child of fork(2) a port set, timer port or wakeup port touches no descriptor that it shares with the parent.

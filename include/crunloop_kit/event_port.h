@@ -3,9 +3,10 @@
  * one.
  *
  * One read of a signalfd or an inotify descriptor may return several events, of which a pass of a loop delivers one. An
- * event port is readable while the inner descriptor is readable, or while its flag is up. The embedder keeps the flag
- * up while it holds events that it has read and not delivered. A loop that watches the port level-triggered then
- * delivers one event in each pass, and another loop that watches the same port can deliver what the first one has read.
+ * event port combines such a descriptor, the inner one, with a flag. The port is readable while the inner descriptor is
+ * readable, or while the flag is up. The embedder keeps the flag up while it holds events that it has read and not
+ * delivered. A loop that watches the port level-triggered then delivers one event in each pass. If two loops watch the
+ * port, each can deliver what the other one has read.
  */
 #ifndef CRUNLOOP_KIT_EVENT_PORT_H
 #define CRUNLOOP_KIT_EVENT_PORT_H
@@ -14,19 +15,19 @@
 
 RLC_BEGIN_DECLS
 
-/** An event port: its descriptors, which rlc_event_port_close closes. A copy of the structure is the same port. */
+/** The descriptors of an event port, which rlc_event_port_close closes. A copy of the structure is the same port. */
 typedef struct rlc_event_port {
-    int fd;    /**< Watch this one for reading: an epoll descriptor, or the flag if there is no inner descriptor. */
-    int inner; /**< The embedder reads the events from this one; -1: the port has only its flag. */
+    int fd;    /**< The one to watch for reading: an epoll descriptor, or the flag if there is no inner descriptor. */
+    int inner; /**< The one from which the embedder reads the events; -1 if the port has only its flag. */
     int flag;  /**< An eventfd. Use rlc_event_port_set_flag. */
 } rlc_event_port;
 
 /**
- * Creates the flag, which is down, and the epoll descriptor. A port without an inner descriptor needs only the flag,
- * and is one descriptor [RLC-EVENT-1].
+ * Creates the flag, which is down, and the epoll descriptor. A port without an inner descriptor has only the flag's
+ * descriptor [RLC-EVENT-1].
  *
- * @param inner    The descriptor of the events; the port owns it if the call succeeds, the caller if it fails. -1:
- *                 none.
+ * @param inner    The inner descriptor; -1 for none. If the call succeeds, the port owns it; if the call fails, the
+ *                 caller still does.
  * @param ret_port The port; the caller ends it with rlc_event_port_close.
  * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -ENOSPC (the user's
  *         limit of epoll registrations), -EBADF (inner is not open), -EPERM (inner is a regular file), -ELOOP (inner
@@ -38,7 +39,7 @@ typedef struct rlc_event_port {
 int rlc_event_port_create(int inner, rlc_event_port *ret_port);
 
 /**
- * Closes the port's descriptors, also the inner one, and sets them to -1.
+ * Closes the port's descriptors, also the inner one, and sets the members of the structure to -1.
  *
  * @param port The port. No other call may use it at the same time.
  *
@@ -47,10 +48,11 @@ int rlc_event_port_create(int inner, rlc_event_port *ret_port);
 void rlc_event_port_close(rlc_event_port *port);
 
 /**
- * Raises or lowers the flag. Call it only to change the flag: each call makes a system call. It has no effect on a port
- * that was closed.
+ * Raises or lowers the flag. Each call makes a system call, so make it only if the flag changes. The call has no effect
+ * on a port that was closed.
  *
- * @param is_up True: the port becomes readable, or stays so. False: it is readable only while the inner descriptor is.
+ * @param is_up With true the port becomes readable, or stays readable. With false it is readable only while the inner
+ *              descriptor is.
  *
  * Thread: [any].  Cost: one system call.
  */

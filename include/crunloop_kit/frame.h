@@ -3,8 +3,8 @@
  * decoder.
  *
  * A frame is a header, a table of entries, and bytes. Numbers are in host byte order, because both ends are on one
- * machine. A frame carries a send right as the number of an exported port, or as the descriptor of a new socket. A port
- * is exported once its process has sent its number to the other end.
+ * machine. A send right is the right to send to a port. A frame carries it as the number of an exported port, or as the
+ * descriptor of a new socket. A port is exported once its process has sent the port's number to the other end.
  *
  * rlc_frame_parse validates what a peer has sent. It allocates nothing, depends on its arguments only, and is safe for
  * any bytes [RLC-FRAME-1]. The rest of the program may rely on a frame that rlc_frame_parse has accepted.
@@ -22,7 +22,7 @@ RLC_BEGIN_DECLS
 /** Limits of a frame, which both ends check. */
 enum {
     RLC_FRAME_VERSION = 1,
-    RLC_FRAME_COMPONENTS = 1024,  /**< Components of a message. Its table may have one more entry: the reply right. */
+    RLC_FRAME_COMPONENTS = 1024,  /**< Components of a message. The table may have one more entry: the reply right. */
     RLC_FRAME_DESCRIPTORS = 253,  /**< Descriptors of a packet: SCM_MAX_FD of unix(7). */
     RLC_FRAME_INLINE = 64 * 1024, /**< Bytes of a payload in the packet itself. A larger one is in a memory file. */
     RLC_FRAME_REASON = 256,       /**< Bytes of the text of RLC_FRAME_GOODBYE. */
@@ -41,10 +41,12 @@ typedef enum rlc_frame_kind {
     RLC_FRAME_GOODBYE, /**< The sender closes the connection. The payload is a text that says why. */
 } rlc_frame_kind;
 
-/** The flags of a header. Each belongs to one kind. */
+/** The flags of a header. Each is allowed in one kind of frame only. */
 enum {
-    RLC_FRAME_IN_MEMORY_FILE = 1, /**< MESSAGE: the payload is in a sealed memory file, the first descriptor. */
-    RLC_FRAME_IS_QUIET = 2,       /**< DROP: the sender has opened the connection and holds no right any more. */
+    /** In MESSAGE: the payload is in a sealed memory file, which is the first descriptor. */
+    RLC_FRAME_IN_MEMORY_FILE = 1,
+    /** In DROP: the sender has opened the connection, and holds no right to the receiver's ports any more. */
+    RLC_FRAME_IS_QUIET = 2,
 };
 
 /** The first 32 bytes of a packet. */
@@ -53,39 +55,43 @@ typedef struct rlc_frame_header {
     uint8_t version;
     uint8_t kind;   /**< rlc_frame_kind. */
     uint16_t flags; /**< RLC_FRAME_IN_MEMORY_FILE, RLC_FRAME_IS_QUIET. */
-    uint32_t id;    /**< MESSAGE: the message's id. GOODBYE: any number. Otherwise 0. */
+    uint32_t id;    /**< In MESSAGE the message's id, in GOODBYE any number, otherwise 0. */
     uint16_t entries;
     uint16_t descriptors; /**< The number of all descriptors that come with the packet. */
-    /** MESSAGE, INTRODUCE: the receiver's number of the port; 0 is the port for which the connection was made. */
+    /** In MESSAGE and INTRODUCE the receiver's number of the port; 0 is the port for which the connection was made. */
     uint64_t destination;
-    uint64_t payload; /**< Bytes, in the packet or in the memory file. */
+    uint64_t payload; /**< The number of bytes in the packet, or in the memory file. */
 } rlc_frame_header;
 
 /** What an entry of the table describes. */
 typedef enum rlc_frame_entry_kind {
     RLC_FRAME_BYTES = 1,  /**< The next `value` bytes of the payload. */
     RLC_FRAME_DESCRIPTOR, /**< The next descriptor. */
-    RLC_FRAME_RIGHT,      /**< A send right, or the name of a port in a DEAD or DROP frame. */
+    RLC_FRAME_RIGHT,      /**< A send right; in DEAD and DROP the port that the entry names. */
 } rlc_frame_entry_kind;
 
 /** The flags of an entry of the kind RLC_FRAME_RIGHT. */
 enum {
-    RLC_FRAME_ONCE = 1,      /**< The first message that is sent by this right consumes it. */
-    RLC_FRAME_YOURS = 2,     /**< `value` numbers a port of the receiver; without this flag, a port of the sender. */
-    RLC_FRAME_AS_SOCKET = 4, /**< The right is the next descriptor: a new connection. Not with RLC_FRAME_YOURS. */
-    RLC_FRAME_REPLY = 8,     /**< The right to answer this message. It is no component. At most one in a frame. */
+    RLC_FRAME_ONCE = 1,  /**< The first message that is sent by this right consumes it. */
+    RLC_FRAME_YOURS = 2, /**< `value` is the number of a port of the receiver; without this flag, of the sender. */
+    /** The right sends by a new connection, which is the next descriptor. Not with RLC_FRAME_YOURS. */
+    RLC_FRAME_AS_SOCKET = 4,
+    RLC_FRAME_REPLY = 8, /**< The right to answer this message, which is no component. At most one in a frame. */
 };
 
-/** An entry of the table: 16 bytes. The memory file's descriptor comes first, then those of the entries in order. */
+/**
+ * An entry of the table: 16 bytes. The packet's descriptors come in this order: the memory file, if there is one, then
+ * those of the entries, in the order of the table.
+ */
 typedef struct rlc_frame_entry {
     uint8_t kind; /**< rlc_frame_entry_kind. */
     uint8_t flags;
-    uint16_t zero;
-    uint32_t count; /**< DROP: how many rights, at least 1. Otherwise 0. */
-    uint64_t value; /**< Bytes: how many. Right: the number of a port; 0 with RLC_FRAME_AS_SOCKET. Otherwise 0. */
+    uint16_t zero;  /**< 0. */
+    uint32_t count; /**< In DROP, how many rights were released, at least 1. Otherwise 0. */
+    uint64_t value; /**< For bytes, how many. For a right, the number of a port; 0 with RLC_FRAME_AS_SOCKET. Else 0. */
 } rlc_frame_entry;
 
-/** What rlc_frame_parse finds wrong with a packet. RLC_FRAME_SOUND is 0. */
+/** What rlc_frame_parse finds wrong with a packet; RLC_FRAME_SOUND if nothing is wrong. */
 typedef enum rlc_frame_fault {
     RLC_FRAME_SOUND = 0,
     RLC_FRAME_BAD_SIZE, /**< The packet is shorter than a header, or its size is not what its header says. */
@@ -98,10 +104,10 @@ typedef enum rlc_frame_fault {
     RLC_FRAME_BAD_LENGTH,      /**< The components do not add up to the payload, or the kind allows no such payload. */
     RLC_FRAME_TOO_LARGE,       /**< The payload is larger than the receiver accepts. */
     RLC_FRAME_BAD_DESCRIPTORS, /**< The number of descriptors is not what the header and the entries say. */
-    RLC_FRAME_FAULTS,          /**< The number of values above. */
+    RLC_FRAME_FAULTS,          /**< The number of the values above. */
 } rlc_frame_fault;
 
-/** A packet that rlc_frame_parse has accepted. Its pointers point into the packet's bytes, and are valid with them. */
+/** A packet that rlc_frame_parse has accepted. The pointers are valid while the caller keeps the packet's bytes. */
 typedef struct rlc_frame_view {
     rlc_frame_header header;
     const uint8_t *table; /**< The entries, not aligned: see rlc_frame_entry_at. */
@@ -110,8 +116,8 @@ typedef struct rlc_frame_view {
 
 /**
  * Validates a packet: size, counts, lengths, number of descriptors, and every field that must be 0 [RLC-FRAME-2,
- * RLC-FRAME-3]. It reads the packet's bytes only, neither its descriptors nor a memory file: rlc_memory_file_map checks
- * the file.
+ * RLC-FRAME-3]. It reads only the packet's bytes. It checks neither the descriptors nor a memory file: for the file see
+ * rlc_memory_file_map.
  *
  * @param packet      The bytes that were received. The caller keeps them while it uses the view.
  * @param size        The size of the packet in bytes.

@@ -1,10 +1,10 @@
 /**
  * <crunloop_kit/main_thread.h>: notices the end of the main thread, whether or not that thread has created its loop.
  *
- * An async main of Swift, dispatch_main(3) and pthread_exit(3) end the main thread, and the process goes on. So the
- * core gives the main thread a thread-specific value when the program is loaded. The destructor of this value runs
- * first when the thread ends, because its key is older than the keys of the program and of libdispatch. It must run
- * first: in the destructor of libdispatch's key the thread sleeps for ever.
+ * An async main of Swift, dispatch_main(3) and pthread_exit(3) end the main thread, and the process goes on. To notice
+ * that, the core gives the main thread a thread-specific value when the program is loaded. When the thread ends, the
+ * destructor of this value runs before all others, because its key is older than the keys of the program and of
+ * libdispatch. If it ran later, it might never run: the destructor of libdispatch's key lets the thread sleep for ever.
  *
  * For code that is built together with the core, as RunLoopKit is, with RLC_WITH_KIT defined; not installed.
  */
@@ -16,12 +16,12 @@
 RLC_BEGIN_DECLS
 
 /**
- * The main thread calls it once, when it ends. RunLoopKit defines the function; the core works without it, so it is
- * weak.
+ * The main thread calls this function once, when the thread ends. RunLoopKit defines the function. The symbol is weak,
+ * because the core works without it.
  *
- * It is not called if another thread has loaded the library, by dlopen(3), because the main thread then has no value.
- * It is not called in a child of fork(2) that another thread than the main one has made, and not at exit(3), which ends
- * no thread.
+ * The function is not called if another thread has loaded the library, by dlopen(3), because the main thread then has
+ * no value. It is not called in a child of fork(2) if another thread than the main one has called fork(2). It is not
+ * called at exit(3), which ends no thread.
  *
  * Thread: [loop], which is the main thread.
  */
