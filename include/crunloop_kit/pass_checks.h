@@ -1,8 +1,9 @@
 /**
- * <crunloop_kit/pass_checks.h>: what the Swift modules check in each pass, mostly by loads instead of calls.
+ * <crunloop_kit/pass_checks.h>: what the Swift modules check in each pass, mostly by reading memory instead of calling
+ * a function, and other functions that only these modules call.
  *
- * The inline functions read the first members of opaque types. They are for code that is built together with the core,
- * as RunLoopKit is, and are not installed: a C host calls the functions of the public headers.
+ * The inline functions read the first members of opaque types. So this header is for code that is built together with
+ * the core, as RunLoopKit is. It is not installed: a C host calls the functions of the public headers.
  */
 #ifndef CRUNLOOP_KIT_PASS_CHECKS_H
 #define CRUNLOOP_KIT_PASS_CHECKS_H
@@ -30,10 +31,11 @@ static inline uint64_t rlc_kit_now(void) {
 }
 
 /**
- * Tells whether a port is in the state RUNNING: nothing is posted, and no wait is announced. Then rlc_wakeup_port_take
- * would return RLC_WAKE_NONE and change nothing [RLC-WAKE-10].
+ * Tells whether a port is in the state RUNNING: nothing is posted, and no wait is announced. In this state
+ * rlc_wakeup_port_take returns RLC_WAKE_NONE and changes nothing [RLC-WAKE-10].
  *
- * @return True if the port is in that state. A wake that is posted afterwards stays posted.
+ * @return True if the port is in that state. If a wake is posted after this call, the next rlc_wakeup_port_take returns
+ *         it.
  *
  * Thread: [loop].  Cost: one load.
  */
@@ -41,7 +43,7 @@ static inline bool rlc_kit_is_quiet(const rlc_wakeup_port *port) {
     return __atomic_load_n((const uint32_t *)(const void *)port, __ATOMIC_SEQ_CST) == 0;
 }
 
-/** How a port set begins. */
+/** The first members of an rlc_port_set. */
 struct rlc_kit_port_set_head {
     uint32_t cursor;
     uint32_t fetched;
@@ -54,7 +56,7 @@ static inline bool rlc_kit_has_batch(const rlc_port_set *set) {
     return head->cursor < head->fetched || __atomic_load_n(&head->has_unwatched, __ATOMIC_ACQUIRE);
 }
 
-/** How a timer port begins. */
+/** The first members of an rlc_timer_port. */
 struct rlc_kit_timer_port_head {
     const rlc_kernel *kernel;
     uint64_t armed_ns;
@@ -66,7 +68,8 @@ static inline uint64_t rlc_kit_timer_armed(const rlc_timer_port *port) {
 }
 
 /**
- * Tells whether a member is among the events that a wait has fetched and no take has returned yet.
+ * Tells whether the events that rlc_port_set_wait has fetched, and that rlc_port_set_take has not returned yet, include
+ * one of a member.
  *
  * @param token The member's.
  *
@@ -75,7 +78,7 @@ static inline uint64_t rlc_kit_timer_armed(const rlc_timer_port *port) {
 bool rlc_kit_has_fetched(const rlc_port_set *set, rlc_token token);
 
 /**
- * Tells whether the last wait has fetched all events that there were.
+ * Tells whether the last rlc_port_set_wait has fetched all events that there were.
  *
  * @return False if its buffer was full: there may be more.
  *
@@ -84,15 +87,16 @@ bool rlc_kit_has_fetched(const rlc_port_set *set, rlc_token token);
 bool rlc_kit_has_fetched_all(const rlc_port_set *set);
 
 /**
- * Sets whether only the callouts for a member's events read its descriptor. If so, a fetched event that reports only
- * RLC_READABLE stays true until it is taken, and rlc_port_set_take does not poll the kernel again [RLC-OWN-1].
+ * Tells the set whether only the callouts for a member's events read its descriptor. If so, a fetched event that
+ * reports only RLC_READABLE stays true until it is taken, and rlc_port_set_take does not verify it by poll(2)
+ * [RLC-OWN-1].
  *
- * It polls nevertheless if the member shares its number or was registered again since its last event, because the event
- * may then be stale [RLC-OWN-2]. The set registers a member again after its interest was set and after it was muted,
- * suspended or refused. If other code does read the descriptor, the member may get an event with nothing to read; no
- * event is lost [RLC-OWN-3].
+ * rlc_port_set_take verifies the event nevertheless if the member shares its number or was registered again since its
+ * last event, because the event may then be stale [RLC-OWN-2]. The set registers a member again after its interest was
+ * set and after it was muted, suspended or refused. If other code does read the descriptor, the member may get an event
+ * with nothing to read; no event is lost [RLC-OWN-3].
  *
- * @param token    From rlc_port_set_insert. A stale token is ignored, and so is one of a counter or a hint.
+ * @param token    From rlc_port_set_insert. No effect for a stale token, or for a counter or a hint.
  * @param is_owned Whether the set may trust events. Pass true only directly after rlc_port_set_insert; a new member is
  *                 not owned.
  *
@@ -101,8 +105,9 @@ bool rlc_kit_has_fetched_all(const rlc_port_set *set);
 void rlc_kit_set_owned(rlc_port_set *set, rlc_token token, bool is_owned);
 
 /**
- * Changes the interest of a member in its own callout, as rlc_port_set_set_interest does. But an end that the set has
- * just reported to this callout is not reported again, unless the interest has become larger [RLC-END-8].
+ * Changes the interest of a member in its own callout, as rlc_port_set_set_interest does. But if the set has just
+ * reported an end to this callout, it does not report that end again, unless the interest has become larger
+ * [RLC-END-8]. For ends see rlc_port_kind.
  *
  * @param token    From rlc_port_set_insert.
  * @param interest As for rlc_port_set_set_interest.
@@ -114,10 +119,11 @@ int rlc_kit_set_served_interest(rlc_port_set *set, rlc_token token, uint32_t int
 
 /**
  * Tells whether epoll still watches a member: whether its number is open and still refers to the file that was
- * inserted. Other code may have closed it, and then no event reports this.
+ * inserted. No event reports that other code has closed the number.
  *
  * @param token The member's.
- * @return False if epoll does not; also if the member is muted, suspended, or has ended, or the token is stale.
+ * @return False if epoll does not watch it; also if the member is muted, suspended, or has ended, or if the token is
+ *         stale.
  *
  * Thread: [locked].  Cost: one epoll_ctl(2). An edge-triggered member that is ready is reported once more.
  */
@@ -135,31 +141,33 @@ bool rlc_kit_is_watched(rlc_port_set *set, rlc_token token);
 int rlc_kit_timer_heap_create(const rlc_kernel *kernel, rlc_timer_heap **ret_heap);
 
 /**
- * Makes a timer port forget its timerfd: other code has closed it, and the number may belong to another file by now.
- * After that rlc_timer_port_want and rlc_timer_port_disarm return -EBADF, and rlc_timer_port_destroy closes nothing.
+ * Makes a timer port forget its timerfd. Call it if other code has closed the timerfd, because the number may belong to
+ * another file by now. After that rlc_timer_port_want and rlc_timer_port_disarm return -EBADF, and
+ * rlc_timer_port_destroy closes nothing.
  * Thread: [locked].  Cost: some instructions, without a system call.
  */
 void rlc_kit_forget_timer_fd(rlc_timer_port *port);
 
-/** A descriptor of the loop that other code has closed or replaced by another file. */
+/** Which descriptor of a loop was lost: other code has closed it, or has put another file at its number. */
 typedef enum rlc_lost {
-    RLC_LOST_EPOLL,  /**< The set's epoll instance. The set has made a new one: rlc_port_set_fd. */
-    RLC_LOST_WAKEUP, /**< The wakeup port's eventfd. The port has made a new one: rlc_wakeup_port_fd. */
-    RLC_LOST_OTHER,  /**< The descriptor of another hint: rlc_port_set_take reports it. */
+    RLC_LOST_EPOLL,  /**< The set's epoll instance. The set has made a new one: see rlc_port_set_fd. */
+    RLC_LOST_WAKEUP, /**< The wakeup port's eventfd. The port has made a new one: see rlc_wakeup_port_fd. */
+    RLC_LOST_OTHER,  /**< The descriptor of another hint. rlc_port_set_take reports that hint. */
 } rlc_lost;
 
 /**
- * Called by a set that watches the wakeup port, within the call that notices a loss.
+ * A set that watches the wakeup port calls this function when it notices a loss, before the call that has noticed it
+ * returns.
  *
  * @param context The context that was given to rlc_kit_set_lost_fn.
- * @param lost    Which one.
+ * @param lost    The descriptor that was lost.
  *
  * Thread: [locked].
  */
 typedef void (*rlc_lost_fn)(void *context, rlc_lost lost);
 
 /**
- * Sets the function that the sets that watch a wakeup port call for losses.
+ * Sets the function to call for losses. All sets that watch the wakeup port call it.
  *
  * @param port    The port, from rlc_wakeup_port_create.
  * @param lost_fn The function; NULL for none.
@@ -170,8 +178,8 @@ typedef void (*rlc_lost_fn)(void *context, rlc_lost lost);
 void rlc_kit_set_lost_fn(rlc_wakeup_port *port, rlc_lost_fn lost_fn, void *context);
 
 /**
- * Makes a new epoll instance with all members if the set has lost its own. Call it after a wait that has failed with
- * -EBADF or -EINVAL. The set must watch a wakeup port: rlc_kit_watch_wakeup.
+ * If the set has lost its epoll instance, makes a new one with all members. Call it after rlc_port_set_wait has
+ * returned -EBADF or -EINVAL. The set must watch a wakeup port: rlc_kit_watch_wakeup.
  *
  * @return True if it has made one; false if the instance is not lost, or if the system has no descriptor or memory for
  *         a new one.
@@ -181,8 +189,8 @@ void rlc_kit_set_lost_fn(rlc_wakeup_port *port, rlc_lost_fn lost_fn, void *conte
 bool rlc_kit_revive_if_lost(rlc_port_set *set);
 
 /**
- * Makes a set watch a wakeup port's eventfd, as a hint whose context is the port. If the eventfd is lost, makes a new
- * one.
+ * Makes a set watch a wakeup port's eventfd, as a hint whose context is the port. If other code has closed the eventfd,
+ * the port gets a new one.
  *
  * @param set  The set, which watches no wakeup port yet.
  * @param port The port, which must outlive the set.
@@ -202,17 +210,18 @@ int rlc_kit_watch_wakeup(rlc_port_set *set, rlc_wakeup_port *port);
 int rlc_kit_renew_wakeup(rlc_port_set *set, rlc_wakeup_port *port);
 
 /**
- * As rlc_wakeup_port_begin_wait, for a wait in a set: a waker whose write fails makes a new eventfd and adds it to the
- * set.
+ * As rlc_wakeup_port_begin_wait, for a wait in a set. If the write of a waker fails after this call, the waker makes a
+ * new eventfd and adds it to the set's epoll instance.
  *
- * @return False if something was posted, or the sets have to watch a new eventfd (rlc_kit_take_renewal).
+ * @return False if something was posted, the port is closed, or the sets have to watch a new eventfd
+ *         (rlc_kit_take_renewal).
  *
  * Thread: [loop].
  */
 bool rlc_kit_begin_wait(rlc_wakeup_port *port, const rlc_port_set *set);
 
 /**
- * Returns the descriptor of the last failed write to an eventfd of the port.
+ * Returns the eventfd to which the last failed write of a waker went.
  *
  * @param ret_error The errno of write(2).
  * @return The descriptor's number at that time; -1 if no write has failed. Cannot fail.
@@ -222,8 +231,8 @@ bool rlc_kit_begin_wait(rlc_wakeup_port *port, const rlc_port_set *set);
 int rlc_kit_lost_write(const rlc_wakeup_port *port, int *ret_error);
 
 /**
- * Makes the sets watch a new eventfd before the owner sleeps again. Call it when rlc_port_set_take has reported the
- * wakeup port's hint as lost.
+ * Demands that the sets watch a new eventfd before the owner sleeps again: rlc_kit_take_renewal returns true. Call it
+ * when rlc_port_set_take has reported the wakeup port's hint as lost.
  * Thread: [loop].
  */
 void rlc_kit_demand_renewal(rlc_wakeup_port *port);
@@ -231,7 +240,7 @@ void rlc_kit_demand_renewal(rlc_wakeup_port *port);
 /**
  * Tells whether there is a new eventfd that the sets do not watch yet.
  *
- * @return True once for each new eventfd: call rlc_kit_renew_wakeup for all sets.
+ * @return True once for each new eventfd. The caller then calls rlc_kit_renew_wakeup for all sets.
  *
  * Thread: [loop].
  */

@@ -9,12 +9,12 @@
  * [RLC-NAME-1, RLC-NAME-2]. That holds even if a cleaner of temporary files has removed the lock file [RLC-NAME-4].
  * Both files have the sticky bit: the XDG base directory specification tells cleaners to spare such files [RLC-NAME-5].
  *
- * Any process of the user can remove the socket or rename the folder; then the owner has lost the name: see
+ * Any process of the user can remove the socket or rename the folder. The owner has then lost the name: see
  * rlc_port_name_watch. The functions follow no symbolic link in the folder [RLC-NAME-6], except for
  * rlc_port_name_connect, because connect(2) follows them.
  *
- * A child of fork(2) that runs no other program inherits its parent's listener and connections, and would keep them
- * open. The child must close them, the listener by rlc_port_name_abandon.
+ * A child of fork(2) inherits its parent's listener and connections. A child that runs no other program would keep them
+ * open, so it must close them: the listener by rlc_port_name_abandon.
  */
 #ifndef CRUNLOOP_KIT_PORT_NAME_H
 #define CRUNLOOP_KIT_PORT_NAME_H
@@ -28,17 +28,17 @@ enum { RLC_PORT_NAME_LONGEST = 64 };
 
 /** A name that this process owns. Fill it by rlc_port_name_claim, and end it by rlc_port_name_release. */
 typedef struct rlc_port_name {
-    int folder;             /**< Borrowed: the caller keeps it open until rlc_port_name_release. */
+    int folder;             /**< The folder. The caller owns it, and keeps it open until rlc_port_name_release. */
     int listener;           /**< Watch it for reading, and accept: see rlc_message_socket_accept. Non-blocking. */
     int lock;               /**< The lock file. */
     uint64_t device, inode; /**< Identify the socket in the folder. */
-    char *path;             /**< Of the folder; the library owns it. NULL: rlc_port_folder_path does not lead to it. */
+    char *path;             /**< The folder's path; the library owns it. NULL if rlc_port_folder_path differs. */
     char name[RLC_PORT_NAME_LONGEST + 1];
 } rlc_port_name;
 
 /**
- * Tells whether a string can be a name: 1 to 64 of the characters A-Z a-z 0-9 . _ -, the first of which is no dot, and
- * not ending in ".lock".
+ * Tells whether a string can be a name. A name has 1 to 64 of the characters A-Z a-z 0-9 . _ - and neither begins with
+ * a dot nor ends in ".lock".
  *
  * @param name The string.
  *
@@ -47,7 +47,7 @@ typedef struct rlc_port_name {
 bool rlc_port_name_is_valid(const char *name);
 
 /**
- * Computes the path of the folder in this environment. The folder need not exist.
+ * Computes the path of the folder from the process's environment and user. The folder need not exist.
  *
  * @param path     Where the path is written, with a 0 at its end.
  * @param capacity The size of `path` in bytes.
@@ -58,9 +58,9 @@ bool rlc_port_name_is_valid(const char *name);
 int rlc_port_folder_path(char *path, size_t capacity);
 
 /**
- * Opens the folder, and creates it if it does not exist. It must belong to the effective user, have the mode 0700, and
- * be no symbolic link; otherwise the call fails [RLC-NAME-3]. A folder of this user with fewer permissions, as a umask
- * may make it, gets that mode [RLC-FAIL-3].
+ * Opens the folder, and creates it if it does not exist. The folder must belong to the effective user, have the mode
+ * 0700, and be no symbolic link; otherwise the call fails [RLC-NAME-3]. If a folder of this user has fewer permissions,
+ * because a umask has removed some, the call gives it the mode 0700 [RLC-FAIL-3].
  *
  * @return A descriptor that the caller owns; -EPERM (it belongs to another user, or its mode is not 0700), -ENOTDIR or
  *         -ELOOP (it is a file or a symbolic link), -ENAMETOOLONG; -ENOENT or -EACCES (its parent folder does not exist
@@ -73,8 +73,8 @@ int rlc_port_folder_open(void);
 /**
  * Claims a name, and listens under it.
  *
- * A process must not claim a name that it owns already: the claim would succeed, because locks of fcntl(2) belong to
- * the process, and would replace the first socket. So the embedder keeps a list of its names.
+ * A process must not claim a name that it owns already. The claim would succeed, because locks of fcntl(2) belong to
+ * the process, and it would replace the first socket. So the embedder has to keep a list of its names.
  *
  * @param folder   From rlc_port_folder_open; must stay open until the name is released.
  * @param name     The name; copied.
@@ -82,10 +82,9 @@ int rlc_port_folder_open(void);
  * @return 0; -EINVAL (see rlc_port_name_is_valid), -EADDRINUSE (a living process owns it), -EACCES, -ENOSPC, -EROFS,
  *         -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, -EBADF (folder is not open), -ENOENT (the folder was removed, or there
  *         is no /proc), -EISDIR or -ELOOP (a folder or a symbolic link has the place of a file), -EMLINK (the lock file
- *         has a second link, or is no file), -EBUSY (another process puts files in the place of the socket), -EFBIG
- *         (by RLIMIT_FSIZE; SIGXFSZ is not delivered), -ENOLCK.
- *         If it fails, it leaves no file [RLC-NAME-10], but perhaps an empty lock file, which stops no later claim.
- *         rlc_failed_call names the call.
+ *         has a second link, or is no file), -EBUSY (another process puts files in the place of the socket), -EFBIG (by
+ *         RLIMIT_FSIZE; SIGXFSZ is not delivered), -ENOLCK. A call that fails leaves no file [RLC-NAME-10], except
+ *         perhaps an empty lock file, which hinders no later claim. rlc_failed_call names the call.
  *
  * Thread: [any], while no thread changes the environment.  Cost: some twenty system calls.
  */
@@ -119,27 +118,28 @@ bool rlc_port_name_is_owned(const rlc_port_name *name);
 int rlc_port_name_watch(const rlc_port_name *name);
 
 /**
- * Empties a descriptor of rlc_port_name_watch. Call it before rlc_port_name_is_owned, so that no change is missed.
+ * Empties a descriptor of rlc_port_name_watch. Call it before rlc_port_name_is_owned: a change in between then makes
+ * the descriptor readable again.
  * Thread: [any].  Cost: two system calls or a few more.
  */
 void rlc_port_name_drain(int watch_fd);
 
 /**
- * Gives up a name: closes its descriptors, and removes the socket and the lock file. Leaves files that another process
- * has put there since [RLC-NAME-4].
+ * Gives up a name: closes its descriptors, and removes the socket and the lock file. If another process has replaced
+ * one of these files, the call leaves that file [RLC-NAME-4].
  *
  * @param name The claim. The folder stays open.
  *
- * Thread: [any]; no other call uses the claim.  Cost: up to seven system calls.
+ * Thread: [any]; no other call may use the claim at the same time.  Cost: up to seven system calls.
  */
 void rlc_port_name_release(rlc_port_name *name);
 
 /**
- * Closes a claim's descriptors and leaves the files alone: for a child of fork(2), whose parent owns the name.
+ * Closes a claim's descriptors and leaves its files: for a child of fork(2), whose parent still owns the name.
  *
  * @param name The child's copy of the claim.
  *
- * Thread: [any]; no other call uses the claim.  Cost: two system calls.
+ * Thread: [any]; no other call may use the claim at the same time.  Cost: two system calls.
  */
 void rlc_port_name_abandon(rlc_port_name *name);
 
@@ -149,10 +149,10 @@ void rlc_port_name_abandon(rlc_port_name *name);
  *
  * @param folder From rlc_port_folder_open.
  * @param name   The name.
- * @return A descriptor that the caller owns; -ENOENT (no process owns the name, also if the owner has ended and a child
- *         of it holds the listener [RLC-NAME-8]; or there is no /proc), -EINVAL (see rlc_port_name_is_valid), -EAGAIN
- *         (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, or another -errno
- *         of connect(2).
+ * @return A descriptor that the caller owns; -ENOENT (no process owns the name, even if a child of an owner that has
+ *         ended still holds the listener [RLC-NAME-8]; or there is no /proc), -EINVAL (see rlc_port_name_is_valid),
+ *         -EAGAIN (the owner's queue of connections is full), -EACCES, -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, or another
+ *         -errno of connect(2).
  *
  * Thread: [any].  Cost: nine system calls.
  */

@@ -27,9 +27,9 @@ typedef struct rlc_process_exit {
  * It never refers to a later process with the same number.
  *
  * @param process_id The number of the process, at least 1.
- * @return A descriptor that the caller owns; -ESRCH (there is no such process), -EINVAL (no number of a process; newer
- *         kernels return -ENOENT for the number of a thread that is not a process's first), -ENOSYS (Linux before 5.3,
- *         or a filter), -EPERM (a filter), -EMFILE, -ENFILE, -ENOMEM, -ENODEV.
+ * @return A descriptor that the caller owns; -ESRCH (there is no such process), -EINVAL (process_id is no process's
+ *         number; newer kernels return -ENOENT if it is the number of a thread that is not its process's first),
+ *         -ENOSYS (Linux before 5.3, or a filter), -EPERM (a filter), -EMFILE, -ENFILE, -ENOMEM, -ENODEV.
  *
  * Thread: [any].  Cost: one system call.  See: pidfd_open(2).
  */
@@ -40,8 +40,9 @@ int rlc_process_open(int32_t process_id);
  *
  * @param process_fd From rlc_process_open.
  * @param signal     The signal; 0 sends none and only checks.
- * @return 0; -ESRCH (the process has ended, and its exit status was taken), -EPERM (the caller may not), -EINVAL (no
- *         signal), -EBADF (no descriptor of a process), -ENOSYS (Linux before 5.1, or a filter).
+ * @return 0; -ESRCH (the process has ended, and its exit status was taken), -EPERM (the caller may not signal it),
+ *         -EINVAL (there is no such signal), -EBADF (process_fd refers to no process), -ENOSYS (Linux before 5.1, or a
+ *         filter).
  *
  * Thread: [any].  Cost: one system call.  See: pidfd_send_signal(2).
  */
@@ -61,14 +62,14 @@ int rlc_process_send(int process_fd, int signal);
 int rlc_process_start(int32_t process_id, uint64_t *ret_start);
 
 /**
- * Takes the exit status of one child, if it has ended; the kernel may then reuse its number. The call does not wait and
- * leaves other children alone.
+ * Takes the exit status of one child, if the child has ended. The kernel may then reuse the child's number. The call
+ * does not wait and leaves other children alone.
  *
  * @param process_fd From rlc_process_open; -1 if process_id identifies the child.
  * @param process_id The child's number, whose exit status was not taken yet. Ignored unless process_fd is -1.
  * @param ret_exit   The exit status; may be NULL. Not written unless the call returns 1.
- * @return 1 if the child has ended; 0 if it still runs; -ECHILD (no child of this process, or its exit status was taken
- *         already), -EBADF, -EINVAL.
+ * @return 1 if the child has ended; 0 if it still runs; -ECHILD (it is no child of this process, or its exit status was
+ *         taken already), -EBADF, -EINVAL.
  *
  * Thread: [any].  Cost: one system call.  See: waitid(2).
  */
@@ -86,7 +87,7 @@ enum {
 typedef struct rlc_spawn_action {
     int kind;   /**< RLC_SPAWN_DUPLICATE... */
     int fd;     /**< The number in the child. */
-    int source; /**< RLC_SPAWN_DUPLICATE: the number in this process. If it equals `fd`, the child keeps it open. */
+    int source; /**< RLC_SPAWN_DUPLICATE: the number in this process. If it equals `fd`, the descriptor stays open. */
     const char *path; /**< RLC_SPAWN_OPEN, RLC_SPAWN_CHANGE_DIRECTORY. Borrowed during rlc_process_spawn. */
     int flags;        /**< RLC_SPAWN_OPEN: the flags of open(2). */
     uint32_t mode;    /**< RLC_SPAWN_OPEN: the mode of a file that it creates. */
@@ -96,7 +97,7 @@ typedef struct rlc_spawn_action {
  * Starts a program in a child process. No signal is blocked or ignored in the child, whatever the calling thread blocks
  * or ignores. The child stays in the process group and the session of this process.
  *
- * @param path           The program. It is searched for in PATH if it contains no slash.
+ * @param path           The program. If it contains no slash, the call searches PATH for it.
  * @param arguments      The arguments, the first of which is the program's name; ends with NULL.
  * @param environment    Strings NAME=value; ends with NULL. May be NULL for this process's environment.
  * @param actions        What the child does before it starts the program, in this order.
@@ -104,8 +105,8 @@ typedef struct rlc_spawn_action {
  * @param ret_process_id The child's number. The caller takes the exit status when the child has ended: see
  *                       rlc_process_take_exit.
  * @return 0; -ENOENT, -EACCES, -ENOEXEC or -E2BIG (the program cannot be started), -EAGAIN (the user's limit of
- *         processes), -ENOMEM, -EBADF or -EINVAL (an action is wrong), or the error of an action. If it fails, there is
- *         no child.
+ *         processes), -ENOMEM, -EBADF or -EINVAL (an action is wrong), or the error of an action. If the call fails,
+ *         there is no child.
  *
  * Thread: [any].  Blocks until the child has started the program.  See: posix_spawnp(3).
  */

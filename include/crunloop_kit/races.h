@@ -1,6 +1,7 @@
 /**
- * <crunloop_kit/races.h>: tells ThreadSanitizer how the model for C orders memory, because ThreadSanitizer does not see
- * the atomics of a library that was compiled without it. For code that is built together with the core; not installed.
+ * <crunloop_kit/races.h>: tells ThreadSanitizer which memory accesses RunLoopKit for C orders, because ThreadSanitizer
+ * does not see the atomics of a library that was compiled without it. For code that is built together with the core;
+ * not installed.
  */
 #ifndef CRUNLOOP_KIT_RACES_H
 #define CRUNLOOP_KIT_RACES_H
@@ -10,17 +11,18 @@
 RLC_BEGIN_DECLS
 
 /**
- * Tells whether the process has ThreadSanitizer's runtime while this library is not compiled with it.
+ * Tells whether the process contains ThreadSanitizer's runtime, although this library was compiled without
+ * ThreadSanitizer.
  *
- * @return True if so: only then may the caller call the other two functions.
+ * @return True if so. Only then may the caller call the other two functions of this header.
  *
  * Thread: [any].
  */
 bool rlc_kit_has_race_detector(void);
 
 /**
- * Tells ThreadSanitizer that what this thread has done comes before what follows rlc_kit_race_acquire of the same
- * object.
+ * Tells ThreadSanitizer that what this thread has done before the call happens before what another thread does after it
+ * calls rlc_kit_race_acquire for the same object.
  *
  * @param object Any address.
  *
@@ -29,8 +31,8 @@ bool rlc_kit_has_race_detector(void);
 void rlc_kit_race_release(const void *object);
 
 /**
- * Tells ThreadSanitizer that what threads did before rlc_kit_race_release of the object comes before what this thread
- * does after the call.
+ * Tells ThreadSanitizer that what threads have done before they called rlc_kit_race_release for the object happens
+ * before what this thread does after the call.
  *
  * @param object Any address.
  *

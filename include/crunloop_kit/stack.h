@@ -1,8 +1,8 @@
 /**
  * <crunloop_kit/stack.h>: tells whether an exception, another unwinding or longjmp(3) out of a callout has left a run.
  *
- * A loop is not notified of that. It compares where runs lie on the stack. The functions are for code that is built
- * together with the core, and are not installed.
+ * Nothing notifies a loop of that. So the loop compares where its runs lie on the stack. The functions are for code
+ * that is built together with the core, and are not installed.
  */
 #ifndef CRUNLOOP_KIT_STACK_H
 #define CRUNLOOP_KIT_STACK_H
@@ -12,17 +12,18 @@
 #include <stdint.h>
 
 /**
- * Addresses that are further apart lie on different stacks, as when a coroutine runs inside a run. Then the
- * functions return false, because nothing is known.
+ * In bytes. Two addresses that are further apart count as lying on different stacks, as when a coroutine runs inside a
+ * run. The functions then return false, because the places say nothing about runs.
  */
 enum { RLC_KIT_STACK_MAX = 16 << 20 };
 
 /**
- * The mark of a nested run lies at least this far below that of its outer run: a pass and a callout are between them.
+ * In bytes. Each run has a mark, a variable on the stack. The mark of a nested run lies at least this far below that of
+ * its outer run, because the frames of a pass and of a callout lie between them.
  */
 enum { RLC_KIT_BETWEEN_RUNS = 128 };
 
-/** Of AddressSanitizer, if the program has it. */
+/** A function of AddressSanitizer; NULL if the program does not contain it. */
 extern void *__asan_get_current_fake_stack(void) __attribute__((weak));
 
 /**
@@ -35,16 +36,17 @@ static inline bool rlc_kit_has_fake_stack(void) {
     return __asan_get_current_fake_stack != NULL && __asan_get_current_fake_stack() != NULL;
 }
 
-/** How far below the caller rlc_kit_frames_are_left removes AddressSanitizer's marks. */
+/** How far below the caller rlc_kit_frames_are_left removes AddressSanitizer's marks, in bytes. */
 enum { RLC_KIT_LEFT_STACK = 256 << 10 };
 
-/** Of AddressSanitizer, if the program has it. */
+/** A function of AddressSanitizer; NULL if the program does not contain it. */
 extern void __asan_unpoison_memory_region(void const volatile *at, size_t size) __attribute__((weak));
 
 /**
  * Tells AddressSanitizer that no frame lies deeper on the stack than the caller's. libdispatch, which is not
- * instrumented, ends the main thread of an async main. The marks of the frames that it leaves stay, and without this
- * call the sanitizer would report the caller's callees, which use the same memory.
+ * instrumented, ends the main thread of an async main without a return from the thread's frames, so AddressSanitizer
+ * still guards their memory. Without this call it would report the functions that the caller calls, because these use
+ * the same memory.
  *
  * Thread: [loop], which is the main thread, at its end.
  */
@@ -55,9 +57,10 @@ static inline void rlc_kit_frames_are_left(void) {
 }
 
 /**
- * Tells whether something lies deeper on the stack than the caller: since the caller runs, it was left.
+ * Tells whether a frame lies deeper on the stack than the caller. If so, the frame was left, because the caller is
+ * running.
  *
- * @param at   Where it lay.
+ * @param at   An address in the frame.
  * @param here An address in the caller's frame.
  * @return True if it was left.
  *
@@ -70,15 +73,16 @@ static inline bool rlc_kit_is_below(uintptr_t at, uintptr_t here) {
 /**
  * Tells whether a run was left.
  *
- * A run was left if the caller lies at its place or above. It was also left if the caller lies below, and other data
- * has overwritten the run's mark. So a run that was left counts as running while its mark is intact and only deeper
- * code asks.
+ * A run was left if the caller lies at the run's place on the stack or above. A run was also left if the caller lies
+ * below, and other data has overwritten the run's mark. So a run that was left still counts as running while its mark
+ * is intact and all callers lie below.
  *
- * @param at   Where its mark lay. The value of the mark is this address.
- * @param here An address in the caller's frame; for a new run, where its mark lies plus RLC_KIT_BETWEEN_RUNS.
+ * @param at   The address of the run's mark. The mark contains its own address.
+ * @param here An address in the caller's frame; for a new run, the address of its mark plus RLC_KIT_BETWEEN_RUNS.
  * @return True if it was left.
  *
- * Thread: [loop].  Cost: a load. A sanitizer must not see it, because that memory may hold anything by now.
+ * Thread: [loop].  Cost: a load, which AddressSanitizer must not check, because the memory may belong to another frame
+ * by now.
  */
 __attribute__((no_sanitize("address"))) static inline bool rlc_kit_is_left(uintptr_t at, uintptr_t here) {
     if (rlc_kit_is_below(at, here))

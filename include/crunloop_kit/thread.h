@@ -1,4 +1,4 @@
-/** <crunloop_kit/thread.h>: functions on threads for an embedder such as RunLoopKit; C programs rarely need them. */
+/** <crunloop_kit/thread.h>: functions for threads that an embedder such as RunLoopKit needs, and a C program rarely. */
 #ifndef CRUNLOOP_KIT_THREAD_H
 #define CRUNLOOP_KIT_THREAD_H
 
@@ -10,15 +10,15 @@ RLC_BEGIN_DECLS
  * Names the calling thread. Debuggers and /proc show the name.
  *
  * @param name At most 15 bytes and a 0.
- * @return 0; -ERANGE (longer) [RLC-THREAD-1].
+ * @return 0; -ERANGE (the name is longer) [RLC-THREAD-1].
  *
  * Thread: [any].  Cost: one system call.  See: pthread_setname_np(3).
  */
 int rlc_thread_set_name(const char *name);
 
 /**
- * The frequent side of rlc_thread_barrier: keeps the compiler from reordering a store before the call and a load after
- * it. It emits no instruction.
+ * For the frequent side of rlc_thread_barrier. Keeps the compiler from reordering a store before this call and a load
+ * after it. It emits no instruction.
  *
  * Thread: [any, signal-safe].  Cost: nothing.
  */
@@ -31,7 +31,7 @@ static inline void rlc_thread_light_barrier(void) {
  *
  * This is the rare side of a handshake whose frequent side executes no barrier. The frequent side stores A, calls
  * rlc_thread_light_barrier, and loads B. The rare side stores B, calls rlc_thread_barrier, and loads A. At least one of
- * them then sees the other's store [RLC-THREAD-2].
+ * the two sides then sees the other side's store [RLC-THREAD-2].
  *
  * @return 0; -ENOSYS, -EPERM or another -errno of membarrier(2) where the kernel lacks it (before Linux 4.3) or a
  *         filter forbids it. Then no thread has executed a barrier, and the frequent side must execute one itself
@@ -46,18 +46,19 @@ int rlc_thread_barrier(void);
 bool rlc_thread_has_barrier(void);
 
 /**
- * The pointer behind rlc_thread_kernel. With the TLS model initial-exec a read is one load, and no call. The embedder
- * owns what the pointer points to.
+ * The pointer that rlc_thread_kernel returns. With the TLS model initial-exec, reading it takes one load and no call.
+ * The embedder owns what the pointer points to.
  *
  * Thread: [any]; each has its own pointer.
  */
 extern __thread void *rlc_thread_word __attribute__((tls_model("initial-exec")));
 
 /**
- * Returns a pointer that the embedder keeps for the calling thread: the kernel table for what the thread creates. The
- * core itself does not use the pointer: its functions have a parameter for the table.
+ * Returns a pointer that the embedder keeps for each thread. RunLoopKit stores the kernel table there with which the
+ * thread creates objects. The core itself does not use the pointer, because its functions have a parameter for the
+ * table.
  *
- * @return What the thread has passed to rlc_thread_set_kernel; NULL before.
+ * @return What the calling thread has last passed to rlc_thread_set_kernel; NULL before.
  *
  * Thread: [any]; each has its own pointer.  Cost: one load.
  */

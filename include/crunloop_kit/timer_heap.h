@@ -1,10 +1,10 @@
 /**
- * <crunloop_kit/timer_heap.h>: deadlines with tolerances, in order.
+ * <crunloop_kit/timer_heap.h>: timers, each with a deadline and a tolerance, in the order of their deadlines.
  *
- * Members without tolerance are in one 4-ary heap of 16-byte entries, members with tolerance in another. While armed
- * members differ in their tolerances, a third heap sorts them by deadline + tolerance, to find when to wake. Members
- * with equal deadlines are in the order of arming. Postponing a deadline does not touch the heap: the entry comes to
- * the top at its old time and sinks then.
+ * Members without tolerance are in one 4-ary heap of 16-byte entries, members with tolerance in another one. While
+ * armed members differ in their tolerances, a third heap sorts them by deadline + tolerance, which tells when to wake.
+ * Members with equal deadlines are in the order of arming. Postponing a deadline does not move the member's entry. The
+ * entry comes to the top at its old deadline, and then sinks.
  *
  * The heap has no clock: a deadline is a number, on any clock of the embedder's. It takes about 56 bytes for each
  * member, and 105 after the first tolerance.
@@ -30,7 +30,7 @@ typedef struct rlc_timer_heap rlc_timer_heap;
 int rlc_timer_heap_create(rlc_timer_heap **ret_heap);
 
 /**
- * Frees the heap. Members need not be removed before. What their contexts point to belongs to the caller.
+ * Frees the heap. Members need not be removed before. The caller still owns what their contexts point to.
  *
  * @param heap The heap; NULL is allowed.
  *
@@ -39,12 +39,12 @@ int rlc_timer_heap_create(rlc_timer_heap **ret_heap);
 void rlc_timer_heap_destroy(rlc_timer_heap *heap);
 
 /**
- * Adds a member that is not armed. The heap allocates nothing else for it later, except at the heap's first tolerance
- * [RLC-HEAP-7].
+ * Adds a member that is not armed. The heap allocates nothing for the member later, except at the heap's first
+ * tolerance [RLC-HEAP-7].
  *
- * @param context   What rlc_timer_heap_take_due returns for it.
+ * @param context   What rlc_timer_heap_take_due returns for the member.
  * @param ret_token Identifies the member until rlc_timer_heap_remove.
- * @return 0; -ENOMEM, and the heap is as it was [RLC-HEAP-8].
+ * @return 0; -ENOMEM: the heap has not changed [RLC-HEAP-8].
  *
  * Thread: [locked].  Cost: O(1) amortized.
  */
@@ -68,7 +68,7 @@ int rlc_timer_heap_arm(rlc_timer_heap *heap, rlc_token token, uint64_t deadline_
 
 /**
  * Changes the tolerance of an armed member, which keeps its deadline and its place among equal deadlines [RLC-HEAP-12].
- * On a member that is not armed the call has no effect: the next rlc_timer_heap_arm sets the tolerance.
+ * On a member that is not armed the call has no effect, because the next rlc_timer_heap_arm sets the tolerance.
  *
  * @param token        From rlc_timer_heap_insert.
  * @param tolerance_ns As in rlc_timer_heap_arm.
@@ -89,8 +89,8 @@ int rlc_timer_heap_set_tolerance(rlc_timer_heap *heap, rlc_token token, uint64_t
 bool rlc_timer_heap_is_armed(const rlc_timer_heap *heap, rlc_token token);
 
 /**
- * Removes a member, armed or not. If there were more than 131,072 members at a time, the heap frees their memory when
- * most of them are gone [RLC-HEAP-15].
+ * Removes a member, armed or not. If the heap has had more than 131,072 members at a time, it frees memory when most of
+ * them are gone [RLC-HEAP-15].
  *
  * @param token From rlc_timer_heap_insert; stale afterwards.
  * @return 0; -ENOENT (stale token) [RLC-HEAP-6].
@@ -103,10 +103,10 @@ int rlc_timer_heap_remove(rlc_timer_heap *heap, rlc_token token);
 size_t rlc_timer_heap_count(const rlc_timer_heap *heap);
 
 /**
- * Iterates over the members, in no particular order. The owner needs no other list of them [RLC-HEAP-11].
+ * Iterates over the members, in no particular order. So the owner needs no list of its own [RLC-HEAP-11].
  *
  * @param heap     The heap. Insert or remove nothing during an iteration.
- * @param position Where to continue; 0 at first. The call moves it behind the member that it returns.
+ * @param position Where to continue; 0 at first. The call moves the position behind the member that it returns.
  * @return The member's context; NULL if there are no more.
  *
  * Thread: [locked].
@@ -132,7 +132,7 @@ uint64_t rlc_timer_heap_wake_at(rlc_timer_heap *heap);
 
 /**
  * Takes the first member whose deadline has come, by deadline and then by order of arming. The member stays in the
- * heap, and is not armed any more.
+ * heap, but is not armed any more.
  *
  * @param now_ns      The present time: a deadline of at most this is due.
  * @param ret_context The member's context, which the heap does not own.
@@ -146,8 +146,8 @@ bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_c
 /**
  * Receives a member from rlc_timer_heap_take_all. The function must not call functions of the heap.
  *
- * @param context       The one that rlc_timer_heap_take_all was given.
- * @param timer_context The member's own.
+ * @param context       The context that rlc_timer_heap_take_all was given.
+ * @param timer_context The member's own context, from rlc_timer_heap_insert.
  * @param token         The member's token.
  *
  * Thread: [locked]: on the thread that calls rlc_timer_heap_take_all.
@@ -155,15 +155,15 @@ bool rlc_timer_heap_take_due(rlc_timer_heap *heap, uint64_t now_ns, void **ret_c
 typedef void (*rlc_timer_due_fn)(void *context, void *timer_context, rlc_token token);
 
 /**
- * Takes all members that are due, as repeated calls of rlc_timer_heap_take_due would. For many members it is faster: it
- * sorts them instead of taking them out one by one [RLC-HEAP-10].
+ * Takes all members that are due, as repeated calls of rlc_timer_heap_take_due would. It is faster for many members,
+ * because it sorts them instead of taking them out one by one [RLC-HEAP-10].
  *
  * @param now_ns  The present time: a deadline of at most this is due.
- * @param due_fn  Called for each, in order, before the call returns.
+ * @param due_fn  Called for each member that is due, in order, before the call returns.
  * @param context For due_fn.
- * @return How many were due.
+ * @return How many members were due.
  *
- * Thread: [locked]; due_fn runs on the same thread, under the same lock.  Cost: O(k log n) for k that are due.
+ * Thread: [locked]; due_fn runs on the same thread, under the same lock.  Cost: O(k log n) for k due members.
  */
 size_t rlc_timer_heap_take_all(rlc_timer_heap *heap, uint64_t now_ns, rlc_timer_due_fn due_fn, void *context);
 

@@ -18,7 +18,7 @@ typedef struct rlc_timer_port rlc_timer_port;
  *
  * @param kernel   The kernel table, which must outlive the port; NULL for rlc_kernel_default().
  * @param clock    The clock of the port's deadlines. With RLC_CLOCK_REALTIME the timerfd also expires when the clock is
- *                 set: compare the deadlines with the clock again then.
+ *                 set. The owner then compares its deadlines with the clock again.
  * @param ret_port The port; the caller ends it by rlc_timer_port_destroy.
  * @return 0; -EMFILE (the process has no number left), -ENFILE (the system has none left), -ENOMEM, -EINVAL (the table
  *         is too short).
@@ -40,16 +40,18 @@ void rlc_timer_port_destroy(rlc_timer_port *port);
 int rlc_timer_port_fd(const rlc_timer_port *port);
 
 /**
- * Makes sure that the timerfd expires at a deadline or before: sets it if the deadline is earlier than the armed one.
+ * Makes sure that the timerfd expires at a deadline or before. Sets the timerfd if the deadline is earlier than the one
+ * for which it is armed.
  *
- * If an earlier deadline is armed the call does nothing. The timerfd then expires earlier than this deadline, and the
- * owner finds that no timer is due. It never expires before the armed deadline [RLC-TIMER-2].
+ * If the timerfd is armed for an earlier deadline, the call does nothing. The timerfd then expires earlier than this
+ * deadline, and the owner may find that no timer is due. The timerfd never expires before the deadline for which it is
+ * armed [RLC-TIMER-2].
  *
  * @param deadline_ns Nanoseconds on the port's clock; a time that has passed expires at once; RLC_TIME_FOREVER does
  *                    nothing.
- * @return 1 if the call has armed the timerfd for the deadline: every set then loses an expiry that it has not fetched
- *         yet. 0 if it has done nothing. -ECHILD; -EBADF (other code has closed the timerfd), or another -errno of
- *         timerfd_settime(2).
+ * @return 1 if the call has armed the timerfd for the deadline. An earlier expiry that a port set has not fetched yet
+ *         is then lost. 0 if the call has done nothing. -ECHILD; -EBADF (other code has closed the timerfd), or another
+ *         -errno of timerfd_settime(2).
  *
  * Thread: [locked].  Cost: one timerfd_settime(2) if the deadline is earlier than the armed one; otherwise none
  * [RLC-TIMER-1].
@@ -57,18 +59,18 @@ int rlc_timer_port_fd(const rlc_timer_port *port);
 int rlc_timer_port_want(rlc_timer_port *port, uint64_t deadline_ns);
 
 /**
- * Records that the timerfd has expired, so that nothing is armed any more. Call it after taking the timerfd's event
- * from a port set.
+ * Records that the timerfd has expired and is not armed any more. Call it after taking the timerfd's event from a port
+ * set.
  * Thread: [locked].
  */
 void rlc_timer_port_note_expiry(rlc_timer_port *port);
 
 /**
- * Disarms the timerfd. Every set loses an expiry that it has not fetched yet.
+ * Disarms the timerfd. An expiry that a port set has not fetched yet is lost.
  *
  * @return 0; -ECHILD; -EBADF (other code has closed the timerfd), or another -errno of timerfd_settime(2).
  *
- * Thread: [locked].  Cost: one system call if anything is armed.
+ * Thread: [locked].  Cost: one system call if the timerfd is armed.
  */
 int rlc_timer_port_disarm(rlc_timer_port *port);
 

@@ -9,8 +9,8 @@ RLC_BEGIN_DECLS
 /**
  * Identifies a member of a port set or of a deadline heap. Its bits are generation << 32 | slot; 0 is no valid token.
  *
- * A token is a plain value, which may be copied and compared. When its member is removed, it becomes stale: functions
- * return -ENOENT for a stale token, even if another member uses the slot by then [RLC-TOKEN-1].
+ * A token is a plain value, which may be copied and compared. When the member is removed, the token becomes stale.
+ * Functions return -ENOENT for a stale token, even if another member uses the slot by then [RLC-TOKEN-1].
  */
 typedef struct rlc_token {
     uint64_t bits;

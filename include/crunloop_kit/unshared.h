@@ -19,9 +19,9 @@
 RLC_BEGIN_DECLS
 
 /**
- * Begins a section in which the thread makes a descriptor and lists it, or takes it off the list and closes it. Another
- * thread's fork waits for the end of the section, at most a tenth of a second, so that no child gets a descriptor that
- * is not listed yet [RLC-FORK-5].
+ * Begins a section in which the thread creates a descriptor and lists it, or takes a descriptor off the list and closes
+ * it. Another thread's fork waits for the end of the section, at most a tenth of a second, so that no child gets a
+ * descriptor that is not listed yet [RLC-FORK-5].
  *
  * Keep the section short, and begin no other section within it.
  *
@@ -32,24 +32,24 @@ void rlc_kit_unshared_begin(void);
 /**
  * Ends a section.
  *
- * Thread: [any], the one that has begun it.  Cost: one atomic operation; a system call if a fork waits.
+ * Thread: [any]: the thread that has begun the section.  Cost: one atomic operation; a system call if a fork waits.
  */
 void rlc_kit_unshared_end(void);
 
 /**
  * Lists a descriptor, by its number and its file. Call it within a section.
  *
- * @param fd The descriptor. The caller keeps it, and ends the listing by rlc_kit_unshared_close or
+ * @param fd The descriptor. The caller still owns it, and takes it off the list by rlc_kit_unshared_close or
  *           rlc_kit_unshared_remove.
- * @return 0; if the number is listed already, it is now listed with its present file; -ENOMEM (by mmap(2)); -EBADF;
- *         -EMFILE (the number is above four million).
+ * @return 0, also if the number is listed already, which is then listed with its present file; -ENOMEM (by mmap(2));
+ *         -EBADF; -EMFILE (the number is above four million).
  *
  * Thread: [any].  Cost: one system call; the first numbers map some pages.
  */
 int rlc_kit_unshared_add(int fd);
 
 /**
- * Takes a descriptor off the list, so that children of later forks keep it. No effect if it is not listed.
+ * Takes a descriptor off the list, so that children of later forks keep it. No effect if the descriptor is not listed.
  * Thread: [any].  Cost: some instructions.
  */
 void rlc_kit_unshared_remove(int fd);

@@ -1,25 +1,26 @@
 /**
- * <crunloop_kit/wakeup_port.h>: wakes a sleeping loop from any thread by one write(2), and by none while it is awake.
+ * <crunloop_kit/wakeup_port.h>: wakes a sleeping loop from any thread by one write(2). While the loop is awake, a wake
+ * needs no write.
  *
  * The port consists of an atomic word and an eventfd that is watched edge-triggered and never read. The word has one of
- * the states RUNNING, ASLEEP, INTERRUPTED, POSTED, CLOSED. It alone says whether the loop was woken: an edge of the
- * eventfd without a change of the word is stale.
+ * the states RUNNING, ASLEEP, INTERRUPTED, POSTED, CLOSED. Only the word says whether the loop was woken: an event of
+ * the eventfd without a change of the word is stale.
  *
- * There are two ways to wake. A wake (POSTED) is a message to the loop. An interrupt (INTERRUPTED) only makes the loop
- * poll again, after a stop or for a changed fire date. If a nested run takes a wake that an enclosing run waits for,
- * the embedder hands the wake on to that run. It never hands an interrupt on.
+ * There are two ways to end the loop's sleep. A wake (POSTED) is a message to the loop. An interrupt (INTERRUPTED) only
+ * makes the loop poll again, after a stop or for a changed fire date. If a nested run takes a wake that an enclosing
+ * run waits for, the embedder hands the wake on to that run. It never hands an interrupt on.
  *
  *      owner                                      waker
  *      begin_wait: RUNNING -> ASLEEP              signal: any state -> POSTED; writes if it was ASLEEP
- *      reads once more what a stop may have       interrupt: RUNNING or ASLEEP -> INTERRUPTED; writes if it was
- *          published                                  ASLEEP
+ *      checks once more for a stop                interrupt: RUNNING or ASLEEP -> INTERRUPTED; writes if it was
+ *                                                     ASLEEP
  *      epoll_wait(2)
  *      take: any state -> RUNNING; returns what
  *          was posted
  *
  * No wake is lost, however the threads interleave [RLC-WAKE-8]; Tests/Scheduled searches for a lost one. All atomic
- * operations are sequentially consistent. During its write a waker holds nothing that the loop could need.
- * See eventfd(2), epoll(7).
+ * operations are sequentially consistent. While a waker writes, it holds no lock that the loop could need. See
+ * eventfd(2), epoll(7).
  */
 #ifndef CRUNLOOP_KIT_WAKEUP_PORT_H
 #define CRUNLOOP_KIT_WAKEUP_PORT_H
@@ -31,7 +32,7 @@ RLC_BEGIN_DECLS
 /** A wakeup port. Give up a reference by rlc_wakeup_port_release. */
 typedef struct rlc_wakeup_port rlc_wakeup_port;
 
-/** What rlc_wakeup_port_take returns: RLC_WAKE_POSTED for a wake, even if an interrupt was posted as well. */
+/** What was posted. RLC_WAKE_POSTED stands for a wake, even if an interrupt was posted as well. */
 typedef enum rlc_wake {
     RLC_WAKE_NONE = 0,
     RLC_WAKE_INTERRUPTED = 1,
@@ -51,8 +52,8 @@ typedef enum rlc_wake {
 int rlc_wakeup_port_create(const rlc_kernel *kernel, rlc_wakeup_port **ret_port);
 
 /**
- * Adds a reference. Each thread that may wake must own one, so that the port and the eventfd exist during its write
- * [RLC-WAKE-5].
+ * Adds a reference. Each thread that may wake the loop must own a reference, so that the port and the eventfd exist
+ * while it writes [RLC-WAKE-5].
  *
  * @param port The port; the caller owns a reference.
  * @return The port.
@@ -76,7 +77,8 @@ int rlc_wakeup_port_fd(const rlc_wakeup_port *port);
 /**
  * Posts a wake.
  *
- * After the take that returns this wake, the owner sees what the caller has written to memory before the call.
+ * After the rlc_wakeup_port_take that returns this wake, the owner sees what the caller has written to memory before
+ * the call.
  *
  * @param port The port; the caller owns a reference.
  * @return 1: the owner slept, and the call has written to the eventfd [RLC-WAKE-2]. 2: the owner slept, and the call
@@ -101,10 +103,10 @@ int rlc_wakeup_port_signal(rlc_wakeup_port *port);
 int rlc_wakeup_port_interrupt(rlc_wakeup_port *port);
 
 /**
- * Announces that the owner is about to sleep: a waker that posts after this call writes to the eventfd.
+ * Announces that the owner is about to sleep. The first waker that posts after this call writes to the eventfd.
  *
- * If the call returns true, the owner reads once more what a stop may have published, and then waits. It may call this
- * again without rlc_wakeup_port_take in between.
+ * If the call returns true, the owner checks once more whether a stop has come, and then waits. The owner may make this
+ * call again without rlc_wakeup_port_take in between.
  *
  * @return False if something is posted, or the port is closed. Do not wait then.
  *
@@ -113,10 +115,10 @@ int rlc_wakeup_port_interrupt(rlc_wakeup_port *port);
 bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port);
 
 /**
- * Ends a wait, and returns what was posted; the state becomes RUNNING unless the port is closed.
+ * Ends a wait, and returns what was posted. The state becomes RUNNING unless the port is closed.
  *
- * The owner may call it without a wait, too, to discard a wake. In both cases the owner then sees what all wakers had
- * published before they posted, also those that found a wake posted already.
+ * The owner may also make this call without a wait, to discard a wake. In both cases the owner then sees what all
+ * wakers have written to memory before they posted, also those that found a wake posted already.
  *
  * @return What was posted; RLC_WAKE_NONE if nothing was, or the port is closed.
  *
@@ -125,8 +127,8 @@ bool rlc_wakeup_port_begin_wait(rlc_wakeup_port *port);
 rlc_wake rlc_wakeup_port_take(rlc_wakeup_port *port);
 
 /**
- * True between rlc_wakeup_port_begin_wait and the first post, or rlc_wakeup_port_take. The result may be out of date
- * when the call returns. Thread: [any].
+ * Tells whether the owner has announced a wait and nothing was posted since: the state is ASLEEP. The result may be out
+ * of date when the call returns. Thread: [any].
  */
 bool rlc_wakeup_port_is_asleep(const rlc_wakeup_port *port);
 
