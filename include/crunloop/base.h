@@ -29,7 +29,7 @@
  * In a child of fork(2) a loop touches no descriptor that it shares with the parent. A function that would have to
  * touch one returns -ECHILD, and rlc_loop_destroy only frees memory [RLC-FORK-2].
  *
- * A number such as [RLC-FORK-2] stands for a promise. The test that proves the promise has the number in its name.
+ * [RLC-...] is the number of a promise. The test that proves the promise has the number in its name.
  */
 #ifndef CRUNLOOP_BASE_H
 #define CRUNLOOP_BASE_H
@@ -45,12 +45,12 @@
 #ifdef __cplusplus
 /** Stands before the declarations of a header, which have the linkage of C. */
 #define RLC_BEGIN_DECLS extern "C" {
-/** Stands behind them. */
+/** Stands after the declarations of a header. */
 #define RLC_END_DECLS }
 #else
 /** Stands before the declarations of a header, which have the linkage of C. */
 #define RLC_BEGIN_DECLS
-/** Stands behind them. */
+/** Stands after the declarations of a header. */
 #define RLC_END_DECLS
 #endif
 

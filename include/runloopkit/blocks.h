@@ -1,6 +1,6 @@
 /**
  * <runloopkit/blocks.h>: work as a block, if the compiler has blocks (clang -fblocks). A program that uses this header
- * links its compiler's blocks runtime (-lBlocksRuntime); the library does not need that.
+ * links its compiler's blocks runtime (-lBlocksRuntime). The library itself does not need that runtime.
  */
 #ifndef RUNLOOPKIT_BLOCKS_H
 #define RUNLOOPKIT_BLOCKS_H
@@ -12,7 +12,7 @@
 
 RLK_BEGIN_DECLS
 
-/* Two functions of the blocks runtime. */
+/* The compiler's blocks runtime defines the following two functions. */
 /**
  * Copies a block to the heap.
  *
@@ -24,7 +24,7 @@ RLK_BEGIN_DECLS
 extern void *_Block_copy(const void *block);
 
 /**
- * Gives a copy back.
+ * Releases a copy.
  *
  * @param block The copy.
  *
@@ -55,7 +55,7 @@ static inline void rlk_block_release(void *block) {
 }
 
 /**
- * As rlk_loop_perform_work, with a block. The call copies the block.
+ * As rlk_loop_perform_work, with a block in place of an rlk_work. The call copies the block.
  *
  * @param loop  The loop.
  * @param mode  The mode.

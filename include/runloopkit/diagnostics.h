@@ -1,4 +1,4 @@
-/** <runloopkit/diagnostics.h>: reports of the library that no call could return, and the function that gets them. */
+/** <runloopkit/diagnostics.h>: problems that no call could return, and that the library reports to a function. */
 #ifndef RUNLOOPKIT_DIAGNOSTICS_H
 #define RUNLOOPKIT_DIAGNOSTICS_H
 
@@ -6,14 +6,14 @@
 
 RLK_BEGIN_DECLS
 
-/** The level of a report; in rlk_diagnostics: the levels that are reported. */
+/** The level of a report. In rlk_diagnostics it says which reports the library makes. */
 typedef enum rlk_diagnostic_level {
     /** The library cannot do what it was asked for, or other code has closed a descriptor of the library. */
     RLK_DIAGNOSTIC_WARNING = 0,
     /**
      * A call has ignored something, or has replaced a value by another one, without an error: an item that was not
-     * added, a run of a mode that does not exist. The library reports each such case once. In rlk_diagnostics: hints
-     * and warnings.
+     * added, a run of a mode that does not exist. The library reports each such case once. In rlk_diagnostics: both
+     * hints and warnings.
      */
     RLK_DIAGNOSTIC_HINT = 1,
     RLK_DIAGNOSTIC_NONE = 2, /**< In rlk_diagnostics: nothing is reported. */
@@ -23,30 +23,31 @@ typedef enum rlk_diagnostic_level {
  * Receives one report.
  *
  * @param level   RLK_DIAGNOSTIC_WARNING or RLK_DIAGNOSTIC_HINT.
- * @param text    One line without its end, valid during the call; control characters of names in it are escaped. It is
- *                for people, and each version may word it differently.
+ * @param text    One line without a newline, valid during the call. Control characters of names are escaped in it. The
+ *                text is for people, and each version may word it differently.
  * @param context The context that was given with the function.
  *
- * Thread: [any]: the one whose call is reported, or another one. Several may call at the same time.
+ * Thread: [any]: the thread whose call is reported, or another one. Several threads may call the function at a time.
  */
 typedef void (*rlk_diagnostic_fn)(rlk_diagnostic_level level, const char *text, void *context);
 
 /** What is reported, and to which function. Later versions append members: see `size`. */
 typedef struct rlk_diagnostics {
-    size_t size;                /**< sizeof(rlk_diagnostics). */
-    rlk_diagnostic_fn tell;     /**< NULL for a line on standard error, which begins with "RunLoopKit: ". */
-    void *context;              /**< Handed to the functions. */
-    rlk_release_fn release;     /**< Or NULL. Called when no call of `tell` runs or will run. */
+    size_t size;            /**< sizeof(rlk_diagnostics). */
+    rlk_diagnostic_fn tell; /**< Receives the reports. NULL: each is a line on standard error after "RunLoopKit: ". */
+    void *context;          /**< Handed to the functions. */
+    rlk_release_fn release; /**< Called when no call of `tell` runs or will run; may be NULL. */
     rlk_diagnostic_level level; /**< What is reported. */
     uint32_t reserved;          /**< 0. */
 } rlk_diagnostics;
 
 /**
- * Sets what is reported, and to which function; replaces what was set before [RLK-C-19]. At first warnings go to
- * standard error, and hints too if the environment variable RUNLOOPKIT_DIAGNOSTICS is set, and neither empty nor 0. The
- * report that a wake could not be written always goes to standard error, because a signal handler may have caused it.
+ * Sets what is reported, and to which function; replaces what was set before [RLK-C-19]. Before the first call the
+ * library writes warnings to standard error. It also writes hints if the environment variable RUNLOOPKIT_DIAGNOSTICS is
+ * set, and neither empty nor 0. If the write that wakes a loop fails, that report always goes to standard error,
+ * because a signal handler may have made the write.
  *
- * @param diagnostics Read during the call; NULL for warnings on standard error.
+ * @param diagnostics Read during the call. NULL restores warnings on standard error.
  * @return 0; -EINVAL.
  *
  * Thread: [any].

@@ -13,12 +13,12 @@ RLK_BEGIN_DECLS
 typedef struct rlk_item rlk_item;
 
 /**
- * Counts one more reference of a context, for an item. Called once, while the item is created [RLK-C-23].
+ * Takes a reference to a context for an item. Called once, while the item is created [RLK-C-23].
  *
  * @param context The context that was given with the function.
  * @return The context that the item hands to its other functions, `release` included. NULL is allowed.
  *
- * Thread: [any]: the one that creates the item.
+ * Thread: [any]: the thread that creates the item.
  */
 typedef void *(*rlk_retain_fn)(void *context);
 
@@ -26,12 +26,12 @@ typedef void *(*rlk_retain_fn)(void *context);
  * Describes a context, for rlk_item_describe and the description of a loop. Works as snprintf(3) [RLK-C-24].
  *
  * @param context The context that was given with the function.
- * @param buffer  Receives the words, in UTF-8, and a 0; longer words are cut off.
+ * @param buffer  Receives the text, in UTF-8, and a 0; a longer text is cut off.
  * @param size    The bytes of the buffer.
- * @return The length of all the words: if it is not less than size, the library calls the function again with more
- *         room. It cannot fail; a negative number means that there are no words.
+ * @return The length of the whole text, without the 0. If it is not less than size, the library calls the function
+ *         again with more room. The function cannot fail; a negative number means that there is no text.
  *
- * Thread: [any]: the one that asks for a description; no lock is held. Not called after the context was released.
+ * Thread: [any]: the thread that asks for a description. The library does not call the function after `release`.
  */
 typedef int (*rlk_describe_fn)(const void *context, char *buffer, size_t size);
 
@@ -62,10 +62,10 @@ RLK_API void rlk_item_release(rlk_item *item);
  * @param loop The loop.
  * @param item The item. A timer or an observer belongs to one loop at a time.
  * @param mode The mode; RLK_MODE_COMMON for all common ones.
- * @return 1; 0 (the item is invalid, a member already, or one of another loop); -EINVAL, -ESHUTDOWN, -ECHILD, -EMFILE;
- *         for a descriptor also -EPERM (a regular file without `always_ready`), -EBADF (it is closed, or one of the
- *         loop's own), -EINVAL or -ELOOP (it is the mode's epoll instance, or one that watches that, or is nested too
- *         deep).
+ * @return 1 (it is now a member); 0 (the item is invalid, a member already, or one of another loop); -EINVAL,
+ *         -ESHUTDOWN, -ECHILD, -EMFILE; for a descriptor also -EPERM (a regular file without `always_ready`), -EBADF
+ *         (it is closed, or is one of the loop's own), -EINVAL or -ELOOP (it is the mode's epoll instance, or an epoll
+ *         instance that watches that one or is nested too deep).
  *
  * Thread: [any].
  */
@@ -77,7 +77,7 @@ RLK_API int rlk_loop_add(rlk_loop *loop, rlk_item *item, const char *mode);
  * @param loop The loop.
  * @param item The item.
  * @param mode The mode.
- * @return 1; 0 (it is no member); -EINVAL.
+ * @return 1; 0 (it was no member); -EINVAL.
  *
  * Thread: [any].
  */
@@ -98,8 +98,8 @@ RLK_API int rlk_loop_contains(rlk_loop *loop, rlk_item *item, const char *mode);
 /**
  * Takes the item out of all modes of all loops, for ever. A second call does nothing.
  *
- * The context is released before the call returns, or, if a callout runs, by the loop's thread after that callout
- * [RLK-C-7].
+ * The context is released before the call returns. If a callout of the item is running, the loop's thread releases the
+ * context after that callout [RLK-C-7].
  *
  * @param item The item.
  * @return 0; -EINVAL, -ECHILD.
@@ -110,10 +110,10 @@ RLK_API int rlk_item_invalidate(rlk_item *item);
 
 /**
  * As rlk_item_invalidate, and waits until a callout of the item that another thread runs has ended. Two callouts that
- * remove each other's items in this way wait for each other until their timeouts end.
+ * invalidate each other's items in this way wait for each other until their timeouts end.
  *
  * @param item       The item.
- * @param timeout_ns The longest wait; RLK_TIME_FOREVER for any.
+ * @param timeout_ns The longest wait; RLK_TIME_FOREVER for no limit.
  * @return 0; -EINVAL, -ETIMEDOUT (the item is invalid, and its callout still runs), -EDEADLK (inside the item's own
  *         callout: nothing was done), -ECHILD.
  *
@@ -122,7 +122,7 @@ RLK_API int rlk_item_invalidate(rlk_item *item);
 RLK_API int rlk_item_invalidate_and_wait(rlk_item *item, uint64_t timeout_ns);
 
 /**
- * Tells whether an item may be called.
+ * Tells whether an item is valid, so that loops may call it.
  *
  * @param item The item.
  * @return True until it is invalidated; false for NULL.
@@ -146,7 +146,7 @@ RLK_API int rlk_item_set_label(rlk_item *item, const char *label);
  * Sets whether an item keeps a mode running. A mode is finished if no member keeps it running.
  *
  * @param item          The item. No effect on an observer, which never keeps a mode running.
- * @param keeps_running True from the start.
+ * @param keeps_running Whether the item keeps its modes running; at first true.
  * @return 0; -EINVAL, -ECHILD.
  *
  * Thread: [any].
@@ -173,7 +173,7 @@ enum {
     RLK_BEFORE_TIMERS = 2,   /**< A pass begins. */
     RLK_BEFORE_SOURCES = 4,  /**< Blocks and sources are next. */
     RLK_BEFORE_WAITING = 32, /**< The loop is about to wait. */
-    RLK_AFTER_WAITING = 64,  /**< It has waited. */
+    RLK_AFTER_WAITING = 64,  /**< The loop has waited. */
     RLK_EXIT = 128,          /**< The run ends. */
     RLK_ALL_ACTIVITIES = 0x0fffffff,
 };
@@ -196,9 +196,9 @@ typedef struct rlk_observer_options {
     void *context;            /**< Handed to the functions. */
     rlk_release_fn release;   /**< Or NULL. */
     uint32_t activities;      /**< RLK_ENTRY..., joined by |. */
-    bool once;                /**< The observer is invalid after its first callout. */
+    bool once;                /**< The observer is called once, and is then invalid. */
     int64_t order;            /**< Lower ones are called first. */
-    rlk_retain_fn retain;     /**< With NULL the context becomes the item's. */
+    rlk_retain_fn retain;     /**< With NULL the item takes over `context` itself. */
     rlk_describe_fn describe; /**< Or NULL. */
 } rlk_observer_options;
 
@@ -216,7 +216,7 @@ RLK_API int rlk_observer_create(const rlk_observer_options *options, rlk_item **
 /* ---- signalled sources ---- */
 
 /**
- * Called once in the next pass after rlk_source_signal.
+ * Called once after rlk_source_signal, in the next pass.
  *
  * @param source  The source.
  * @param context The context that was given with the function.
@@ -232,54 +232,54 @@ typedef void (*rlk_source_fn)(rlk_item *source, void *context);
  * @param mode    The mode. The string is valid until the function returns.
  * @param context The context that was given with the function.
  *
- * Thread: [any]: the one that added, removed or invalidated the source, or whose loop ends.
+ * Thread: [any]: the thread that adds, removes or invalidates the source, or whose loop ends.
  */
 typedef void (*rlk_source_hook_fn)(rlk_loop *loop, const char *mode, void *context);
 
 /**
- * Compares the contexts of two signalled sources: equal sources are one member of a mode. A new source is compared only
- * with sources of its hash number, and with one of those that equal each other, so that its cost does not grow with the
- * number of others [RLK-C-25].
+ * Compares the contexts of two signalled sources of the same `order`: equal sources are one member of a mode. The
+ * library compares a new source only with sources of the same hash number, and of those that equal each other only with
+ * one. So the cost does not grow with the number of other sources [RLK-C-25].
  *
  * The two sources may be in different loops, or in none, and any thread may compare them. So a comparison may still use
- * a context after rlk_item_release() of its source has returned: free the context in `release`, and not before. The
- * thread that compares may be the one that calls `release`.
+ * a context after rlk_item_release() of its source has returned. Free the context in `release`, and not before. The
+ * thread that compares may also be the one that calls `release`.
  *
  * @param a A context.
  * @param b The context of another source with the same function.
  * @return True if they are equal.
  *
- * Thread: [any]: the one that first adds, removes or searches for one of the sources.
+ * Thread: [any]: the thread that first adds, removes or searches for one of the sources.
  */
 typedef bool (*rlk_equal_fn)(const void *a, const void *b);
 
 /**
- * Computes the hash number of a context; equal contexts have the same number. Called once: what the number depends on
- * must not change afterwards.
+ * Computes the hash number of a context; equal contexts must have the same number. The library calls the function once
+ * for a source, so the data on which the number depends must not change afterwards.
  *
  * @param context The context that was given with the function.
  * @return The number.
  *
- * Thread: [any]: the one that first adds, removes or searches for the source.
+ * Thread: [any]: the thread that first adds, removes or searches for the source.
  */
 typedef uint64_t (*rlk_hash_fn)(const void *context);
 
 /**
  * The options of a signalled source. Later versions append members: see `size`. With `schedule`, `cancel` or `equal`
- * the context lives as long as the handle. So `release` must not be what releases the source's handle, or neither is
- * ever released.
+ * the context is released together with the last reference to the source. So `release` must not be the function that
+ * releases the source's handle, or neither is ever released.
  */
 typedef struct rlk_source_options {
     size_t size;                 /**< sizeof(rlk_source_options). */
     rlk_source_fn perform;       /**< Called after a signal. */
     void *context;               /**< Handed to the functions. */
-    rlk_release_fn release;      /**< Or NULL. With one of the next four: called when no reference is left. */
+    rlk_release_fn release;      /**< Or NULL. With one of the next four functions, called when no reference is left. */
     rlk_source_hook_fn schedule; /**< Called when the source has entered a mode; may be NULL. */
     rlk_source_hook_fn cancel;   /**< Called when the source has left a mode; may be NULL. */
     rlk_equal_fn equal;          /**< Compares two sources; with NULL a source equals only itself. */
-    rlk_hash_fn hash;            /**< With `equal`, and only with it. */
+    rlk_hash_fn hash;            /**< Must be set if `equal` is set, and only then. */
     int64_t order;               /**< Lower ones are performed first. */
-    rlk_retain_fn retain;        /**< With NULL the context becomes the item's. */
+    rlk_retain_fn retain;        /**< With NULL the item takes over `context` itself. */
     rlk_describe_fn describe;    /**< Or NULL. */
 } rlk_source_options;
 
@@ -288,7 +288,7 @@ typedef struct rlk_source_options {
  *
  * @param options    Read during the call.
  * @param ret_source The source, which the caller owns: rlk_item_release.
- * @return 0; -EINVAL (also: one of `equal` and `hash` without the other).
+ * @return 0; -EINVAL (also: `equal` without `hash`, or `hash` without `equal`).
  *
  * Thread: [any].
  */
@@ -305,7 +305,7 @@ RLK_API int rlk_source_create(const rlk_source_options *options, rlk_item **ret_
 RLK_API int rlk_source_signal(rlk_item *source);
 
 /**
- * Tells whether a source is signalled and not performed yet.
+ * Tells whether a source was signalled and is not performed yet.
  *
  * @param source The source.
  * @return 1 or 0; -EINVAL.

@@ -7,14 +7,15 @@
 RLK_BEGIN_DECLS
 
 /**
- * A loop. Each thread has one, made at its first use; the thread's end ends it. rlk_loop_retain and rlk_loop_release
- * count references: the handle stays valid after that end, and calls with it return -ESHUTDOWN.
+ * A loop. Each thread has one, which is made at its first use and ends with the thread. rlk_loop_retain and
+ * rlk_loop_release count references. While a reference exists the handle is valid, also after the thread's end; calls
+ * with it then return -ESHUTDOWN.
  */
 typedef struct rlk_loop rlk_loop;
 
 /** The mode for most work, common from the start. NULL for a mode means this one. */
 #define RLK_MODE_DEFAULT "kCFRunLoopDefaultMode"
-/** Stands for all common modes: items and work can be added to it; no loop runs in it. */
+/** Stands for all common modes: items and work can be added to it, but no loop can run in it. */
 #define RLK_MODE_COMMON "kCFRunLoopCommonModes"
 /** The mode of user interaction; common from the start on the main loop only. */
 #define RLK_MODE_TRACKING "UITrackingRunLoopMode"
@@ -23,9 +24,9 @@ typedef struct rlk_loop rlk_loop;
 enum {
     /** The mode has nothing to wait for. For the main loop's common modes see rlk_loop_set_serves_main_queue. */
     RLK_RUN_FINISHED = 1,
-    RLK_RUN_STOPPED = 2,        /**< rlk_loop_stop. */
+    RLK_RUN_STOPPED = 2,        /**< rlk_loop_stop was called. */
     RLK_RUN_TIMED_OUT = 3,      /**< The deadline has come. */
-    RLK_RUN_HANDLED_SOURCE = 4, /**< A source was served, and the caller wanted to return then. */
+    RLK_RUN_HANDLED_SOURCE = 4, /**< A source was served, and return_after_source_handled was true. */
 };
 
 /* ---- handles ---- */
@@ -43,7 +44,7 @@ RLK_API rlk_loop *rlk_loop_current(void);
 /**
  * Returns the main thread's loop. The loop ends with the main thread, whichever thread makes the first call. But if
  * another thread has loaded the library, by dlopen(3), the loop ends with the main thread only if the main thread has
- * asked for its loop before.
+ * asked for its loop before, for example by rlk_loop_current.
  *
  * @return The loop, never NULL. The process owns it.
  *
@@ -73,18 +74,19 @@ RLK_API void rlk_loop_release(rlk_loop *loop);
 /* ---- runs ---- */
 
 /**
- * Runs a mode [RLK-C-5]. A thread that sleeps in a run may be cancelled (pthread_cancel(3)): the run and those around
- * it do not return, and the loop ends with the thread, as always [RLK-C-21]. The cancellation takes effect at once in
- * an idle loop, and after at most 20 ms of sleep in a loop that was busy. If each sleep is shorter, it takes effect in
- * one sleep of 64. A signal handler that interrupts the sleep can be cancelled too, as in waits of the C library.
+ * Runs a mode [RLK-C-5]. A thread that sleeps in a run may be cancelled (pthread_cancel(3)). The run and those around
+ * it then do not return, and the loop ends with the thread [RLK-C-21]. The cancellation takes effect at once in an idle
+ * loop, and after at most 20 ms of sleep in a loop that was busy. If each sleep is shorter, it takes effect in one
+ * sleep of 64. A signal handler that interrupts the sleep can be cancelled too, as in waits of the C library.
  *
  * @param loop                       The loop, which the calling thread owns.
  * @param mode                       The mode; not RLK_MODE_COMMON, which is finished at once.
  * @param deadline_ns                The time on CLOCK_MONOTONIC at which the run ends; 0 for one pass without a wait.
- * @param return_after_source_handled Ends the run after a source was served.
- * @return RLK_RUN_FINISHED...; -EPERM, -ESHUTDOWN, -EINVAL; -ECHILD, also in the child if a callout forks: the runs
- *         around that callout then call nothing more in the child [RLK-C-17]; -EMFILE before the first pass; -EBADF or
- *         another -errno of epoll_pwait2(2): other code has closed the mode's epoll instance, and the run has ended.
+ * @param return_after_source_handled Whether the run ends after a source was served.
+ * @return RLK_RUN_FINISHED...; -EPERM, -ESHUTDOWN, -EINVAL; -ECHILD, also in the child if a callout calls fork(2): the
+ *         runs around that callout then call nothing more in the child [RLK-C-17]; -EMFILE before the first pass;
+ *         -EBADF or another -errno of epoll_pwait2(2): other code has closed the mode's epoll instance, which ends the
+ *         run.
  *
  * Thread: [loop].  Blocks: until the run ends.  Re-entry: a callout may run the loop again.
  */
@@ -115,7 +117,8 @@ RLK_API int rlk_loop_run_until_stopped(rlk_loop *loop, const char *mode);
 RLK_API int rlk_loop_stop(rlk_loop *loop);
 
 /**
- * Ends the loop's current wait. If the loop does not wait yet, the wait of its pass does not block [RLK-C-10].
+ * Ends the loop's current wait. If the loop runs but does not wait yet, the wait of the current pass does not block
+ * [RLK-C-10].
  *
  * @param loop The loop; not NULL in a signal handler.
  * @return 0; -ESHUTDOWN, -ECHILD.
@@ -126,13 +129,13 @@ RLK_API int rlk_loop_wake_up(rlk_loop *loop);
 
 /**
  * Sets whether the common modes of the main loop serve the process's main dispatch queue. At first they do, and the
- * queue counts as a member of them. So a run of the main loop in a common mode, such as the default mode, never returns
- * RLK_RUN_FINISHED, and rlk_loop_is_empty returns 0. That holds whether or not the process contains libdispatch.
- * rlk_loop_stop and a deadline end such a run. With false, a common mode may be empty as on other threads, and the
- * functions in the queue wait [RLK-C-18].
+ * queue counts as a member of them, whether or not the process contains libdispatch. So a run of the main loop in a
+ * common mode, such as the default mode, never returns RLK_RUN_FINISHED, and rlk_loop_is_empty returns 0. rlk_loop_stop
+ * and a deadline end such a run. With false, a common mode may be empty as on other threads, and the functions in the
+ * queue do not run [RLK-C-18].
  *
- * @param loop   The main loop; NULL on the main thread.
- * @param serves Whether they serve it. Takes effect with the next run.
+ * @param loop   The main loop; NULL only on the main thread.
+ * @param serves Whether they serve the queue. Takes effect with the next run.
  * @return 0; -EINVAL (another loop), -ESHUTDOWN, -ECHILD.
  *
  * Thread: [any].
@@ -142,9 +145,8 @@ RLK_API int rlk_loop_set_serves_main_queue(rlk_loop *loop, bool serves);
 /* ---- modes ---- */
 
 /**
- * Makes a mode common: it now contains what was added to RLK_MODE_COMMON. If the kernel does not accept an item in the
- * mode, for a reason that rlk_loop_add lists, the call leaves that item out, reports it in a warning
- * (rlk_set_diagnostics), and succeeds.
+ * Makes a mode common: it now contains what was added to RLK_MODE_COMMON. If the kernel refuses an item, for a reason
+ * that rlk_loop_add lists, the call leaves that item out, reports it in a warning (rlk_set_diagnostics), and succeeds.
  *
  * @param loop The loop.
  * @param mode The mode; not RLK_MODE_COMMON.
@@ -180,7 +182,7 @@ RLK_API int rlk_loop_is_empty(rlk_loop *loop, const char *mode);
  * Copies the name of the mode that the loop runs in.
  *
  * @param loop   The loop.
- * @param buffer Receives the name and a 0; a longer one is cut off between characters. NULL is allowed if size is 0.
+ * @param buffer Receives the name and a 0; a longer name is cut off between characters. NULL is allowed if size is 0.
  * @param size   The bytes of the buffer.
  * @return The length of the whole name, as snprintf(3); 0 (the loop does not run); -EINVAL.
  *
@@ -194,16 +196,16 @@ RLK_API int rlk_loop_copy_current_mode(rlk_loop *loop, char *buffer, size_t size
  * @param mode    The name, valid during the call.
  * @param context The context that rlk_loop_visit_modes was given.
  *
- * Thread: [any]: the one that calls rlk_loop_visit_modes.
+ * Thread: [any]: the thread that calls rlk_loop_visit_modes.
  */
 typedef void (*rlk_mode_fn)(const char *mode, void *context);
 
 /**
  * Calls a function, in no order, for each mode that the loop has: the default mode, each to which an item or work was
- * added, and each that a host has asked for. Only running a mode does not add it to the loop.
+ * added, and each that a host has asked for. A run of a mode does not add the mode to the loop.
  *
  * @param loop    The loop.
- * @param visit   Called before this call returns.
+ * @param visit   Called for each mode, before rlk_loop_visit_modes returns.
  * @param context Handed to `visit`.
  * @return The number of modes; -EINVAL.
  *

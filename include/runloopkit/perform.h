@@ -1,5 +1,5 @@
 /**
- * <runloopkit/perform.h>: work for a loop: now or later, in one mode or several, with a wait for its end or without.
+ * <runloopkit/perform.h>: work for a loop: now or later, in one mode or in several, with or without a wait for its end.
  */
 #ifndef RUNLOOPKIT_PERFORM_H
 #define RUNLOOPKIT_PERFORM_H
@@ -13,9 +13,9 @@ typedef struct rlk_work {
     size_t size;              /**< sizeof(rlk_work). */
     rlk_perform_fn perform;   /**< The work. */
     void *context;            /**< Handed to the functions. */
-    rlk_release_fn release;   /**< Or NULL. Called after the work, or when it will never run [RLK-C-8]. */
-    const char *const *modes; /**< The work runs once, in the first of them that runs. NULL for the default mode. */
-    size_t mode_count;        /**< How many; 0 for the default mode. */
+    rlk_release_fn release;   /**< Or NULL. Called after the work, or when the work will never run [RLK-C-8]. */
+    const char *const *modes; /**< The work runs once, in the first of these that runs. NULL: the default mode. */
+    size_t mode_count;        /**< The number of modes; 0 for the default mode. */
 } rlk_work;
 
 /**
@@ -24,7 +24,7 @@ typedef struct rlk_work {
  *
  * @param loop    The loop.
  * @param mode    The mode; RLK_MODE_COMMON for all common ones.
- * @param perform The function. Functions that one thread hands over run in the order of its calls.
+ * @param perform The function. Functions from one thread run in the order of that thread's calls.
  * @param context Handed to it.
  * @return 0; -EINVAL, -ESHUTDOWN, -ECHILD.
  *
@@ -33,7 +33,7 @@ typedef struct rlk_work {
 RLK_API int rlk_loop_perform(rlk_loop *loop, const char *mode, rlk_perform_fn perform, void *context);
 
 /**
- * As rlk_loop_perform, with a release function and a list of modes.
+ * As rlk_loop_perform, but with a release function and a list of modes.
  *
  * @param loop The loop.
  * @param work Read during the call.
@@ -44,7 +44,7 @@ RLK_API int rlk_loop_perform(rlk_loop *loop, const char *mode, rlk_perform_fn pe
 RLK_API int rlk_loop_perform_work(rlk_loop *loop, const rlk_work *work);
 
 /**
- * As rlk_loop_perform_work, without waking the loop (`CFRunLoopPerformBlock`).
+ * As rlk_loop_perform_work, but does not wake the loop (as `CFRunLoopPerformBlock`).
  *
  * @param loop The loop.
  * @param work Read during the call.
@@ -55,7 +55,7 @@ RLK_API int rlk_loop_perform_work(rlk_loop *loop, const rlk_work *work);
 RLK_API int rlk_loop_enqueue_work(rlk_loop *loop, const rlk_work *work);
 
 /**
- * As rlk_loop_perform_work; and a run that returns after a source was served returns after this work too.
+ * As rlk_loop_perform_work. But a run that returns after a source was served also returns after this work.
  *
  * @param loop The loop.
  * @param work Read during the call.
@@ -66,8 +66,8 @@ RLK_API int rlk_loop_enqueue_work(rlk_loop *loop, const rlk_work *work);
 RLK_API int rlk_loop_perform_as_source(rlk_loop *loop, const rlk_work *work);
 
 /**
- * Runs work once when the loop has nothing else to do: before it would wait, and so never in a run that only polls. The
- * work keeps no run from finishing.
+ * Runs work once when the loop has nothing else to do, just before it would wait. So the work never runs in a run that
+ * only polls. The work does not keep a mode running: a run may finish before it.
  *
  * @param loop The loop.
  * @param work Read during the call; it names at most one mode.
@@ -87,8 +87,8 @@ RLK_API int rlk_loop_perform_when_idle(rlk_loop *loop, const rlk_work *work);
  *                   function does not begin any more.
  * @param perform    The function.
  * @param context    Handed to it. The caller keeps it.
- * @return 0 (it has run); -EINVAL, -ETIMEDOUT, -ESHUTDOWN, -ECHILD (it has not run, and will not). Two loops that wait
- *         for each other wait until their timeouts end.
+ * @return 0 (the function has run); -EINVAL, -ETIMEDOUT, -ESHUTDOWN, -ECHILD (the function has not run, and will not).
+ *         Two loops that wait for each other wait until their timeouts end.
  *
  * Thread: [any].  Blocks: until the function returns, or the timeout ends.
  */
@@ -98,8 +98,8 @@ RLK_API int rlk_loop_perform_and_wait(
 /* ---- after a delay ---- */
 
 /**
- * Work that waits for its date. The caller that created it owns a reference: rlk_delayed_release, which does not cancel
- * it.
+ * Work that waits for its date. The caller that created it owns a reference, and releases it by rlk_delayed_release,
+ * which does not cancel the work.
  */
 typedef struct rlk_delayed rlk_delayed;
 
@@ -107,10 +107,10 @@ typedef struct rlk_delayed rlk_delayed;
  * Runs work once after a delay.
  *
  * @param loop         The loop.
- * @param delay_ns     From now, on CLOCK_MONOTONIC.
- * @param tolerance_ns How late it may run to save a wake; may be 0.
+ * @param delay_ns     The time from now, on CLOCK_MONOTONIC.
+ * @param tolerance_ns How late the work may run, so that one wake serves several timers; may be 0.
  * @param work         Read during the call.
- * @param ret_delayed  The work. The caller owns a reference: rlk_delayed_release. May be NULL.
+ * @param ret_delayed  The waiting work, of which the caller owns a reference: rlk_delayed_release. May be NULL.
  * @return 0; -EINVAL, -ESHUTDOWN, -ECHILD, -EMFILE.
  *
  * Thread: [any].
@@ -122,7 +122,7 @@ RLK_API int rlk_loop_perform_after(
  * Cancels work.
  *
  * @param delayed The work.
- * @return 1 (it will not run); 0 (it has begun, or was cancelled); -EINVAL.
+ * @return 1 (the work will not run); 0 (it has begun, or was cancelled before); -EINVAL.
  *
  * Thread: [any].
  */
@@ -150,8 +150,8 @@ RLK_API void rlk_delayed_release(rlk_delayed *delayed);
 /* ---- scopes ---- */
 
 /**
- * Runs a function when the innermost scope of the calling thread ends: with the pass of a run, with rlk_scope_with, or
- * with the thread. The function that was deferred last runs first.
+ * Defers a function until the innermost scope of the calling thread ends. Each pass of a run is a scope, and so are
+ * each rlk_scope_with and the thread itself. The function that was deferred last runs first.
  *
  * @param perform The function.
  * @param context Handed to it.

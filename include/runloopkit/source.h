@@ -6,7 +6,7 @@
 
 RLK_BEGIN_DECLS
 
-/** The interest in a descriptor, and its readiness. RLK_HANGUP and RLK_ERROR are reported whatever the interest is. */
+/** Bits of a descriptor's interest and readiness. RLK_HANGUP and RLK_ERROR are reported whatever the interest is. */
 enum {
     RLK_READABLE = 1,   /**< A read does not block: there are bytes, or the end of the file. */
     RLK_WRITABLE = 2,   /**< A write does not block. */
@@ -17,9 +17,9 @@ enum {
 
 /** When a ready descriptor is served. */
 typedef enum rlk_trigger {
-    RLK_TRIGGER_LEVEL,    /**< In each pass while it is ready. */
+    RLK_TRIGGER_LEVEL,    /**< In each pass while the descriptor is ready. */
     RLK_TRIGGER_EDGE,     /**< Once for each change. */
-    RLK_TRIGGER_ONE_SHOT, /**< Once, and once more after each rlk_descriptor_set_interest. */
+    RLK_TRIGGER_ONE_SHOT, /**< Once, and once again after each rlk_descriptor_set_interest. */
 } rlk_trigger;
 
 /**
@@ -36,14 +36,14 @@ typedef void (*rlk_descriptor_fn)(rlk_item *source, uint32_t readiness, void *co
 /** The options of a descriptor's source. Later versions append members: see `size`. */
 typedef struct rlk_descriptor_options {
     size_t size;             /**< sizeof(rlk_descriptor_options). */
-    rlk_descriptor_fn ready; /**< Called when it is ready. */
+    rlk_descriptor_fn ready; /**< Called when the descriptor is ready. */
     void *context;           /**< Handed to the functions. */
     rlk_release_fn release;  /**< Or NULL. */
     int descriptor;          /**< The descriptor; open when the source is added, and while it is a member. */
     uint32_t interest;       /**< RLK_READABLE... */
-    rlk_trigger trigger;     /**< When it is served. */
-    bool owns_descriptor;    /**< Once created, the source closes it when invalidated; only its callout reads it. */
-    bool always_ready;       /**< A file that epoll refuses counts as ready; otherwise rlk_loop_add returns -EPERM. */
+    rlk_trigger trigger;     /**< When the descriptor is served. */
+    bool owns_descriptor;    /**< The source owns it, and closes it when invalidated; only its callout may read it. */
+    bool always_ready;       /**< A file that epoll refuses counts as ready. If false, rlk_loop_add returns -EPERM. */
     uint16_t reserved;       /**< 0. */
 } rlk_descriptor_options;
 
@@ -52,8 +52,8 @@ typedef struct rlk_descriptor_options {
  *
  * @param options    Read during the call.
  * @param ret_source The source, which the caller owns: rlk_item_release.
- * @return 0; -EINVAL (also: no such trigger), -EBADF (a negative number); with `always_ready` also -EBADF (it is
- *         closed), -EISDIR, -EMFILE, and -ELOOP (epoll instances are nested too deep).
+ * @return 0; -EINVAL (also: no such trigger), -EBADF (a negative number); with `always_ready` also -EBADF (the
+ *         descriptor is closed), -EISDIR, -EMFILE, and -ELOOP (epoll instances are nested too deep).
  *
  * Thread: [any].
  */
@@ -61,7 +61,8 @@ RLK_API int rlk_descriptor_create(const rlk_descriptor_options *options, rlk_ite
 
 /**
  * Sets the interest. A one-shot source that has fired is served again. After a hang-up or an error the loop reports the
- * present state again; if the source's own callout makes the call, only if the interest has become larger.
+ * present state again. But if the source's own callout makes the call, the loop does so only if the interest has become
+ * larger.
  *
  * @param source   The source of a descriptor.
  * @param interest RLK_READABLE...; 0 for hang-ups and errors only.
@@ -74,7 +75,7 @@ RLK_API int rlk_descriptor_set_interest(rlk_item *source, uint32_t interest);
 
 /**
  * Called when a counter (eventfd(2), timerfd_create(2), a pipe of eight-byte records) was readable. The loop has
- * already read it.
+ * already read the counter.
  *
  * @param source  The source.
  * @param context The context that was given with the function.
@@ -89,7 +90,7 @@ typedef struct rlk_counter_options {
     rlk_counter_fn ready;   /**< Called after the counter was readable. */
     void *context;          /**< Handed to the functions. */
     rlk_release_fn release; /**< Or NULL. */
-    int descriptor;         /**< The counter. The caller owns it; open while the source is a member. */
+    int descriptor;         /**< The counter. The caller owns it, and keeps it open while the source is a member. */
     uint32_t reserved;      /**< 0. */
 } rlk_counter_options;
 
@@ -106,13 +107,13 @@ RLK_API int rlk_counter_create(const rlk_counter_options *options, rlk_item **re
 
 /** A signal that was received. Later versions append members. */
 typedef struct rlk_signal_info {
-    size_t size;        /**< How many bytes the library has written. */
-    int32_t signal;     /**< Its number. */
+    size_t size;        /**< The size of what the library has written, in bytes. */
+    int32_t signal;     /**< The number of the signal. */
     int32_t code;       /**< Why it was sent: SI_USER... */
     int32_t process_id; /**< The sender. */
-    uint32_t user_id;   /**< Of the sender. */
-    int32_t status;     /**< For SIGCHLD: the exit status, or the signal. */
-    int32_t value;      /**< From sigqueue(3). */
+    uint32_t user_id;   /**< The real user of the sender. */
+    int32_t status;     /**< For SIGCHLD: the child's exit status, or the signal that has ended it. */
+    int32_t value;      /**< The value of sigqueue(3). */
 } rlk_signal_info;
 
 /**
@@ -137,10 +138,10 @@ typedef struct rlk_signal_options {
 } rlk_signal_options;
 
 /**
- * Creates a source of signals. The call blocks the signals in the calling thread, and so in the threads that it starts
- * afterwards, but in no other thread. So block them in main with rlk_signals_block before the first thread starts. The
- * thread that invalidates or destroys the last source for a signal discards the signal if it is pending, and unblocks
- * it, if a source has blocked the signal in that thread.
+ * Creates a source of signals. The call blocks the signals in the calling thread, and so in the threads that this
+ * thread starts afterwards, but in no other thread. So call rlk_signals_block in main, before the first thread starts.
+ * If a thread invalidates or destroys the last source for a signal, and a source has blocked the signal in that thread,
+ * the thread discards the signal if it is pending, and unblocks it.
  *
  * @param options    Read during the call.
  * @param ret_source The source, which the caller owns: rlk_item_release.

@@ -7,8 +7,8 @@
 RLK_BEGIN_DECLS
 
 /**
- * A thread with a loop. The caller that created it owns a reference: rlk_thread_release, which stops the thread after
- * due work. A thread starts once.
+ * A thread with a loop. The caller that created it owns a reference, and releases it by rlk_thread_release, which stops
+ * the thread after due work. A thread can be started only once.
  */
 typedef struct rlk_thread rlk_thread;
 
@@ -31,13 +31,13 @@ typedef struct rlk_thread_options {
     size_t stack_size;      /**< In bytes; 0 for the system's default. */
     rlk_set_up_fn set_up;   /**< Or NULL. */
     void *context;          /**< Handed to the functions. */
-    rlk_release_fn release; /**< Or NULL. Called after the set-up, or when it will never run. */
+    rlk_release_fn release; /**< Or NULL. Called after the set-up, or when the set-up will never run. */
 } rlk_thread_options;
 
 /** How a thread stops. */
 typedef enum rlk_ending {
     RLK_ENDING_AFTER_DUE_WORK, /**< After the work that is due in the default mode at the moment of the stop. */
-    /** After the callout that runs, and the work that its pass has already taken up. Work that waits is released. */
+    /** After the running callout and the work that its pass has already taken from the queue. The rest is released. */
     RLK_ENDING_NOW,
 } rlk_ending;
 
@@ -66,10 +66,10 @@ RLK_API void rlk_thread_release(rlk_thread *thread);
  * Starts a thread, and returns when its loop accepts work.
  *
  * @param thread The thread.
- * @return 0; what the set-up returned; -EINVAL (also: the stack is smaller than 64 KiB, or too large),
- *         -EALREADY, -EAGAIN (the user's limit of threads, or too little memory: it may be started again later),
- *         -EMFILE, -ESHUTDOWN (the set-up has ended the thread), -ECHILD. After -EMFILE, -ESHUTDOWN or an error of the
- *         set-up the thread has ended.
+ * @return 0; the negative number that the set-up returned; -EINVAL (also: the stack is smaller than 64 KiB, or too
+ *         large), -EALREADY (it was started before), -EAGAIN (the user's limit of threads, or too little memory: try
+ *         again later), -EMFILE, -ESHUTDOWN (the set-up has ended the thread), -ECHILD. After -EMFILE, -ESHUTDOWN or an
+ *         error of the set-up the thread has ended.
  *
  * Thread: [any].  Blocks: until the set-up returns.
  */
@@ -80,7 +80,7 @@ RLK_API int rlk_thread_start(rlk_thread *thread);
  * Does nothing before the start, and after the end.
  *
  * @param thread The thread.
- * @param ending How.
+ * @param ending How the thread stops.
  * @return 0; -EINVAL, -ECHILD.
  *
  * Thread: [any].
@@ -91,7 +91,7 @@ RLK_API int rlk_thread_stop(rlk_thread *thread, rlk_ending ending);
  * Waits for a thread's end; does not stop it. Returns at once if the thread was not started.
  *
  * @param thread     The thread.
- * @param timeout_ns The longest wait; RLK_TIME_FOREVER for any.
+ * @param timeout_ns The longest wait; RLK_TIME_FOREVER for no limit.
  * @return 0; -EINVAL, -ETIMEDOUT, -EDEADLK (on the thread itself), -ECHILD.
  *
  * Thread: [any].  Blocks: until the thread ends.
@@ -120,7 +120,7 @@ RLK_API bool rlk_thread_is_running(rlk_thread *thread);
 
 /**
  * As rlk_loop_perform_as_source on the thread's loop. A thread that stops after due work first runs the work for the
- * default mode that it has accepted.
+ * default mode that it has accepted before the stop.
  *
  * @param thread The thread.
  * @param work   Read during the call; it names at most one mode.

@@ -23,10 +23,10 @@ typedef struct rlk_timer_options {
     void *context;          /**< Handed to the functions. */
     rlk_release_fn release; /**< Or NULL. */
     rlk_clock clock;        /**< The clock of its dates. */
-    uint64_t fire_date_ns;  /**< The first date; one in the past means now, RLK_TIME_FOREVER none. */
+    uint64_t fire_date_ns;  /**< The first date. A date in the past means now, RLK_TIME_FOREVER no date. */
     uint64_t interval_ns;  /**< 0: fires once, and is then invalid. RLK_TIME_FOREVER: once for each date that is set. */
-    uint64_t tolerance_ns; /**< How late it may fire to save a wake; may be 0. */
-    rlk_retain_fn retain;  /**< With NULL the context becomes the item's. */
+    uint64_t tolerance_ns; /**< How late it may fire, so that one wake serves several timers; may be 0. */
+    rlk_retain_fn retain;  /**< With NULL the item takes over `context` itself. */
     rlk_describe_fn describe; /**< Or NULL. */
 } rlk_timer_options;
 
@@ -45,7 +45,7 @@ RLK_API int rlk_timer_create(const rlk_timer_options *options, rlk_item **ret_ti
  * Sets the next date. A repeating timer repeats from that date.
  *
  * @param timer   The timer.
- * @param date_ns The date on the timer's clock; one in the past means now, RLK_TIME_FOREVER none.
+ * @param date_ns The date on the timer's clock. A date in the past means now, RLK_TIME_FOREVER no date.
  * @return 0; -EINVAL, -ENOENT, -ECHILD.
  *
  * Thread: [any].
@@ -67,7 +67,8 @@ RLK_API int rlk_timer_fire_date(rlk_item *timer, uint64_t *ret_date_ns);
  * Sets the tolerance.
  *
  * @param timer        The timer.
- * @param tolerance_ns How late it may fire to save a wake; for a repeating timer at most half its interval.
+ * @param tolerance_ns How late it may fire, so that one wake serves several timers; for a repeating timer at most half
+ *                     its interval.
  * @return 0; -EINVAL, -ENOENT, -ECHILD.
  *
  * Thread: [any].

@@ -6,14 +6,17 @@
 
 RLK_BEGIN_DECLS
 
-/** The version of these headers and of <crunloop/...>, by semantic versioning. A change that breaks users raises it. */
+/**
+ * The version of these headers and of <crunloop/...>, by semantic versioning. From 1.0 on, a change that breaks users
+ * raises this number.
+ */
 #define RLK_VERSION_MAJOR 0
 /** An addition raises this number; before 1.0 also a change that breaks users. */
 #define RLK_VERSION_MINOR 1
 /** A fix raises this number. */
 #define RLK_VERSION_PATCH 0
 
-/** A version as one number, which grows with the version: the second and third are below 1000. */
+/** A version as one number. A later version has a larger number: minor and patch stay below 1000. */
 #define RLK_VERSION_NUMBER(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
 
 /** The version of these headers as a number, for the preprocessor: #if RLK_VERSION >= RLK_VERSION_NUMBER(0, 2, 0). */
