@@ -16,8 +16,8 @@
  *   - Ownership: a function uses pointer arguments during the call and keeps none. Only a `context` pointer is stored,
  *     and handed to the callouts; the core never reads what it points to. The caller owns what a create function
  *     returns.
- *   - Re-entry: callouts may call the function. A callout is a function of the embedder that the core
- *     calls. The embedder is the program that uses the core.
+ *   - Re-entry: callouts may call the function. A callout is a function of the embedder that the core calls. The
+ *     embedder is the program that uses the core.
  *   - Blocking: a function does not block.
  *   - Cost: a function makes no system call and takes O(1).
  *   - Since: a declaration exists since version 0.1.

@@ -58,7 +58,7 @@ typedef struct rlc_kernel {
     int (*poll)(void *context, int fd, int events);
     /** FIONREAD. Returns how many bytes a read could return now. */
     int (*readable_bytes)(void *context, int fd);
-    /** Returns 1 if a read of eight bytes always empties `fd`: a timerfd, or an eventfd that is no semaphore. Or 0. */
+    /** 1 if a read of eight bytes always empties `fd`, as for a timerfd, or an eventfd that is no semaphore; else 0. */
     int (*counter_empties)(void *context, int fd);
     /** F_GETFL of fcntl(2). Returns the status flags, such as O_NONBLOCK. */
     int (*status_flags)(void *context, int fd);
@@ -83,7 +83,7 @@ typedef struct rlc_kernel {
  * Returns the table that calls the C library.
  *
  * Its epoll_wait calls epoll_pwait2(2), whose timeout is in nanoseconds. If the kernel lacks that call (before Linux
- * 5.11, valgrind, qemu), it falls back at run time to epoll_wait(2), or to epoll_pwait(2) on machines without
+ * 5.11, valgrind, qemu), the entry falls back at run time to epoll_wait(2), or to epoll_pwait(2) on machines without
  * epoll_wait(2). The timeout is then rounded up to milliseconds. A wait that sleeps is a cancellation point of
  * pthreads(7): one wait in 64 from its start, the others once they have slept for 20 ms [RLC-CANCEL-3]. No other entry
  * is a cancellation point [RLC-CANCEL-2].

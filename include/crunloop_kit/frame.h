@@ -34,7 +34,7 @@ enum {
 typedef enum rlc_frame_kind {
     RLC_FRAME_MESSAGE = 1, /**< A message for the port `destination`. */
     RLC_FRAME_DEAD,        /**< The entries name ports that the sender has exported and that no longer exist. */
-    /** The entries name ports of the receiver to which the sender has released rights, and how many of each. */
+    /** The entries name ports of the receiver, and say how many rights to each the sender has released. */
     RLC_FRAME_DROP,
     /** Carries a socket, at whose other end a third process gets a right to the port `destination`. */
     RLC_FRAME_INTRODUCE,

@@ -71,7 +71,7 @@ static inline uint64_t rlc_kit_timer_armed(const rlc_timer_port *port) {
  * Tells whether the events that rlc_port_set_wait has fetched, and that rlc_port_set_take has not returned yet, include
  * one of a member.
  *
- * @param token The member's.
+ * @param token The member's token.
  *
  * Thread: [loop].  Cost: O(events), without a system call.
  */
@@ -121,7 +121,7 @@ int rlc_kit_set_served_interest(rlc_port_set *set, rlc_token token, uint32_t int
  * Tells whether epoll still watches a member: whether its number is open and still refers to the file that was
  * inserted. No event reports that other code has closed the number.
  *
- * @param token The member's.
+ * @param token The member's token.
  * @return False if epoll does not watch it; also if the member is muted, suspended, or has ended, or if the token is
  *         stale.
  *
@@ -181,8 +181,8 @@ void rlc_kit_set_lost_fn(rlc_wakeup_port *port, rlc_lost_fn lost_fn, void *conte
  * If the set has lost its epoll instance, makes a new one with all members. Call it after rlc_port_set_wait has
  * returned -EBADF or -EINVAL. The set must watch a wakeup port: rlc_kit_watch_wakeup.
  *
- * @return True if it has made one; false if the instance is not lost, or if the system has no descriptor or memory for
- *         a new one.
+ * @return True if the set has a new instance; false if the old one is not lost, or if the system has no descriptor or
+ *         memory for a new one.
  *
  * Thread: [locked].  Cost: one system call; after a loss O(members).
  */

@@ -6,8 +6,9 @@
  *
  * The process that holds the lock of the file NAME.lock owns the name. The kernel releases the lock when the process
  * ends, however it ends. So a claim replaces the socket of an owner that has died, and never that of a living one
- * [RLC-NAME-1, RLC-NAME-2]. That holds even if a cleaner of temporary files has removed the lock file [RLC-NAME-4].
- * Both files have the sticky bit: the XDG base directory specification tells cleaners to spare such files [RLC-NAME-5].
+ * [RLC-NAME-1, RLC-NAME-2]. That holds even if a cleaner of temporary files has removed the lock file [RLC-NAME-4]. The
+ * socket and the lock file have the sticky bit, because the XDG base directory specification tells cleaners to spare
+ * such files [RLC-NAME-5].
  *
  * Any process of the user can remove the socket or rename the folder. The owner has then lost the name: see
  * rlc_port_name_watch. The functions follow no symbolic link in the folder [RLC-NAME-6], except for
@@ -79,12 +80,13 @@ int rlc_port_folder_open(void);
  * @param folder   From rlc_port_folder_open; must stay open until the name is released.
  * @param name     The name; copied.
  * @param ret_name The claim; the caller ends it by rlc_port_name_release.
- * @return 0; -EINVAL (see rlc_port_name_is_valid), -EADDRINUSE (a living process owns it), -EACCES, -ENOSPC, -EROFS,
- *         -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, -EBADF (folder is not open), -ENOENT (the folder was removed, or there
- *         is no /proc), -EISDIR or -ELOOP (a folder or a symbolic link has the place of a file), -EMLINK (the lock file
- *         has a second link, or is no file), -EBUSY (another process puts files in the place of the socket), -EFBIG (by
- *         RLIMIT_FSIZE; SIGXFSZ is not delivered), -ENOLCK. A call that fails leaves no file [RLC-NAME-10], except
- *         perhaps an empty lock file, which hinders no later claim. rlc_failed_call names the call.
+ * @return 0; -EINVAL (see rlc_port_name_is_valid), -EADDRINUSE (a living process owns the name), -EACCES, -ENOSPC,
+ *         -EROFS, -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS, -EBADF (folder is not open), -ENOENT (the folder was removed, or
+ *         there is no /proc), -EISDIR or -ELOOP (where a file should be, there is a folder or a symbolic link), -EMLINK
+ *         (the lock file has a second link, or is no file), -EBUSY (another process puts files in the place of the
+ *         socket), -EFBIG (by RLIMIT_FSIZE; SIGXFSZ is not delivered), -ENOLCK. A call that fails leaves no file
+ *         [RLC-NAME-10], except perhaps an empty lock file, which hinders no later claim. rlc_failed_call names the
+ *         call.
  *
  * Thread: [any], while no thread changes the environment.  Cost: some twenty system calls.
  */
@@ -102,8 +104,8 @@ int rlc_port_name_claim(int folder, const char *name, rlc_port_name *ret_name);
 bool rlc_port_name_is_owned(const rlc_port_name *name);
 
 /**
- * Opens a descriptor that becomes readable when the result of rlc_port_name_is_owned may have changed. That is when the
- * socket is removed, replaced, moved, or gets other attributes. It is also when the folder, a folder around it, or a
+ * Opens a descriptor that becomes readable when the result of rlc_port_name_is_owned may have changed. It becomes so
+ * when the socket is removed, replaced, moved, or gets other attributes, and when the folder, a folder around it, or a
  * symbolic link in its path is renamed or removed [RLC-NAME-7]. The descriptor does not become readable when a file
  * system is mounted over one of them (poll /proc/self/mountinfo for POLLPRI), nor for renames of folders that this
  * process may not read.

@@ -1,5 +1,6 @@
 /**
- * <crunloop_kit/port_set.h>: a set of descriptors to wait for, on one epoll descriptor.
+ * <crunloop_kit/port_set.h>: a set of descriptors to wait for, on one epoll descriptor. A member of the set is called a
+ * port.
  *
  * rlc_port_set_insert, rlc_port_set_set_interest, rlc_port_set_set_muted and rlc_port_set_remove change the
  * registration in the kernel before they return, also while the owner sleeps in rlc_port_set_wait [RLC-SET-1]. A token
@@ -7,8 +8,8 @@
  * with the same number.
  *
  * rlc_port_set_wait fetches a batch of up to 128 events into the set. rlc_port_set_take returns them one by one, in the
- * order in which the descriptors became ready [RLC-ORDER-1, RLC-PORT-8]. What one run has not taken, a later or a
- * nested run takes. rlc_port_set_take drops events that have become stale meanwhile [RLC-TAKE-1, RLC-TAKE-2,
+ * order in which the descriptors became ready [RLC-ORDER-1, RLC-PORT-8]. Events that one run has not taken stay for a
+ * later or a nested run. rlc_port_set_take drops events that have become stale meanwhile [RLC-TAKE-1, RLC-TAKE-2,
  * RLC-TAKE-3].
  *
  * Strays. If a number is closed before its member is removed, and a duplicate keeps the file open, epoll keeps the
@@ -30,7 +31,10 @@
 
 RLC_BEGIN_DECLS
 
-/** How a readiness port of a port set reports. These bits are part of its interest. rlc_loop ignores them. */
+/**
+ * How the set reports a readiness port, a member of the kind RLC_PORT_READINESS. These bits are part of the port's
+ * interest. rlc_loop ignores them.
+ */
 enum {
     /** Edge-triggered: the set reports each change once. It does not report again what the embedder leaves unread. */
     RLC_EDGE = 16,
@@ -98,8 +102,8 @@ typedef enum rlc_port_fate {
     /** No, because epoll has refused a change (ENOSPC, ENOMEM). Call rlc_port_set_retry later. */
     RLC_FATE_REFUSED,
     /**
-     * No, and it never will: the number was closed while it was a member. The number may refer to another file by now,
-     * so do not read it. Remove the member.
+     * No, and it never will, because other code has closed the number of the member. The number may refer to another
+     * file by now, so do not read from it. Remove the member.
      */
     RLC_FATE_LOST,
 } rlc_port_fate;
@@ -149,7 +153,7 @@ int rlc_port_set_fd(const rlc_port_set *set);
 /**
  * Adds a member: the set now watches a descriptor.
  *
- * If two members watch one descriptor, the later one receives its events, and the earlier one receives them again when
+ * If two members watch one descriptor, the later member receives the events. The earlier one receives them again when
  * the later one is removed [RLC-PORT-4]. If both are readiness ports with RLC_SHARED, each event goes to all of them
  * that are interested in it, by consecutive takes and in the order of insertion [RLC-SHARE-1]. Each is suspended and
  * muted separately [RLC-SHARE-2]. Epoll watches them edge-triggered if all of them have RLC_EDGE, else level-triggered
@@ -254,8 +258,8 @@ void *rlc_port_set_next(const rlc_port_set *set, uint32_t *position);
  * @param set         The set. rlc_port_set_has_batch must be false: the call would overwrite the batch.
  * @param deadline_ns Nanoseconds on the kernel table's monotonic clock; 0 for no wait; RLC_TIME_FOREVER for no limit.
  * @return The number of events, of which rlc_port_set_take may drop some. 0: the deadline has passed. -EINTR: a signal
- *         arrived, or ports that have ended must be polled; call rlc_port_set_take, which polls them, check the clock,
- *         and wait again. -ECHILD; -EBADF (other code has closed the epoll descriptor), or another -errno of
+ *         arrived, or ports that have ended must be polled. Then call rlc_port_set_take, which polls them, check the
+ *         clock, and wait again. -ECHILD; -EBADF (other code has closed the epoll descriptor), or another -errno of
  *         epoll_wait(2).
  *
  * Thread: [loop], without the lock.  Blocks.  Cost: one system call, no allocation [RLC-TAKE-4].

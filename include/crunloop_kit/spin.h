@@ -2,9 +2,9 @@
  * <crunloop_kit/spin.h>: before a loop sleeps, it can spin: read memory for some microseconds until another thread
  * posts. A loop spins only if the embedder has set a limit: see rlc_loop_set_spin.
  *
- * The loop spins only while that pays. A spin that sees a post earns credit for four more, up to 16; a spin that sees
- * none costs one. Without credit the loop spins before one wait in 64. While such a spin sees no post, the gaps grow to
- * one wait in 1024 [RLC-SPIN-1]. So a loop whose posters run on its own processor hardly ever spins.
+ * The loop spins only while that pays. A spin that sees a post earns credit for four more spins, up to 16; a spin that
+ * sees no post costs one. Without credit the loop spins before one wait in 64. While such a spin sees no post, the gaps
+ * grow to one wait in 1024 [RLC-SPIN-1]. So a loop whose posters run on its own processor hardly ever spins.
  */
 #ifndef CRUNLOOP_KIT_SPIN_H
 #define CRUNLOOP_KIT_SPIN_H

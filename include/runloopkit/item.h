@@ -197,7 +197,7 @@ typedef struct rlk_observer_options {
     rlk_release_fn release;   /**< Or NULL. */
     uint32_t activities;      /**< RLK_ENTRY..., joined by |. */
     bool once;                /**< The observer is called once, and is then invalid. */
-    int64_t order;            /**< Lower ones are called first. */
+    int64_t order;            /**< Observers with lower numbers are called first. */
     rlk_retain_fn retain;     /**< With NULL the item takes over `context` itself. */
     rlk_describe_fn describe; /**< Or NULL. */
 } rlk_observer_options;
@@ -278,7 +278,7 @@ typedef struct rlk_source_options {
     rlk_source_hook_fn cancel;   /**< Called when the source has left a mode; may be NULL. */
     rlk_equal_fn equal;          /**< Compares two sources; with NULL a source equals only itself. */
     rlk_hash_fn hash;            /**< Must be set if `equal` is set, and only then. */
-    int64_t order;               /**< Lower ones are performed first. */
+    int64_t order;               /**< Sources with lower numbers are performed first. */
     rlk_retain_fn retain;        /**< With NULL the item takes over `context` itself. */
     rlk_describe_fn describe;    /**< Or NULL. */
 } rlk_source_options;

@@ -80,7 +80,7 @@ RLK_API void rlk_loop_release(rlk_loop *loop);
  * sleep of 64. A signal handler that interrupts the sleep can be cancelled too, as in waits of the C library.
  *
  * @param loop                       The loop, which the calling thread owns.
- * @param mode                       The mode; not RLK_MODE_COMMON, which is finished at once.
+ * @param mode                       The mode. A run of RLK_MODE_COMMON returns RLK_RUN_FINISHED at once.
  * @param deadline_ns                The time on CLOCK_MONOTONIC at which the run ends; 0 for one pass without a wait.
  * @param return_after_source_handled Whether the run ends after a source was served.
  * @return RLK_RUN_FINISHED...; -EPERM, -ESHUTDOWN, -EINVAL; -ECHILD, also in the child if a callout calls fork(2): the
@@ -145,8 +145,9 @@ RLK_API int rlk_loop_set_serves_main_queue(rlk_loop *loop, bool serves);
 /* ---- modes ---- */
 
 /**
- * Makes a mode common: it now contains what was added to RLK_MODE_COMMON. If the kernel refuses an item, for a reason
- * that rlk_loop_add lists, the call leaves that item out, reports it in a warning (rlk_set_diagnostics), and succeeds.
+ * Makes a mode common: the mode now contains the items that were added to RLK_MODE_COMMON. If the kernel refuses an
+ * item, for a reason that rlk_loop_add lists, the call leaves that item out, reports it in a warning
+ * (rlk_set_diagnostics), and succeeds.
  *
  * @param loop The loop.
  * @param mode The mode; not RLK_MODE_COMMON.

@@ -19,8 +19,8 @@ typedef struct rlk_work {
 } rlk_work;
 
 /**
- * Runs a function once on the loop's thread, in the next pass of a mode, and wakes the loop. CFRunLoop calls such work
- * a block.
+ * Runs a function once on the loop's thread, in the next pass of the mode, and wakes the loop. CFRunLoop calls such
+ * work a block.
  *
  * @param loop    The loop.
  * @param mode    The mode; RLK_MODE_COMMON for all common ones.
@@ -88,9 +88,9 @@ RLK_API int rlk_loop_perform_when_idle(rlk_loop *loop, const rlk_work *work);
  * @param perform    The function.
  * @param context    Handed to it. The caller keeps it.
  * @return 0 (the function has run); -EINVAL, -ETIMEDOUT, -ESHUTDOWN, -ECHILD (the function has not run, and will not).
- *         Two loops that wait for each other wait until their timeouts end.
+ *         If two loops wait for each other in this way, both wait until their timeouts end.
  *
- * Thread: [any].  Blocks: until the function returns, or the timeout ends.
+ * Thread: [any].  Blocks: until the function returns, or the timeout ends before the function begins.
  */
 RLK_API int rlk_loop_perform_and_wait(
     rlk_loop *loop, const char *mode, uint64_t timeout_ns, rlk_perform_fn perform, void *context);

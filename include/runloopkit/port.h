@@ -174,7 +174,7 @@ typedef struct rlk_port_options {
     rlk_port_fn receive;    /**< Called for each message. */
     void *context;          /**< Handed to the functions. */
     rlk_release_fn release; /**< Or NULL. */
-    size_t queue_limit;     /**< How many messages may wait; 0 for 1024. */
+    size_t queue_limit;     /**< The largest number of messages that may wait; 0 for 1024. */
     const char *name;       /**< Processes of this user find the port by it; NULL for none. 1 to 64 of
                                    A-Z a-z 0-9 . _ -, not beginning with a dot, not ending in ".lock". Copied. */
     /** The most bytes in a message from another process; 0 for 2^30. The port refuses a process that sends more. */

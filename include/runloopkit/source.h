@@ -133,7 +133,7 @@ typedef struct rlk_signal_options {
     rlk_signal_fn receive;  /**< Called for each signal. */
     void *context;          /**< Handed to the functions. */
     rlk_release_fn release; /**< Or NULL. */
-    const int *signals;     /**< Their numbers. */
+    const int *signals;     /**< The numbers of the signals. */
     size_t signal_count;    /**< How many: at least one. */
 } rlk_signal_options;
 
