@@ -53,7 +53,15 @@ final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
     guard isPaused.exchange(pauses, ordering: .relaxed) != pauses else { return }
     let readable = PortRegistration.readable
     _ = exchangeInterest(pauses ? readable | UInt32(PortRegistration.edge) : readable)
-    for loop in loops { try? renewInterest(in: loop) }  // if the kernel refuses, the next call registers the interest
+    for loop in loops { renew(in: loop) }
+  }
+
+  /// Registers the interest again. If the kernel refuses, the listener tries again after a pause.
+  private func renew(in loop: RunLoop) {
+    do { try renewInterest(in: loop) } catch {
+      isPaused.store(true, ordering: .relaxed)
+      tryLater(in: loop)
+    }
   }
 
   private static let pauseTime = Duration.milliseconds(100)
@@ -73,7 +81,7 @@ final class Listener: RunLoop.PeerWatch, EventService, @unchecked Sendable {
 
   private func tryAgain(in loop: RunLoop) {
     triesLater.store(false, ordering: .relaxed)
-    if isPaused.load(ordering: .relaxed), isValid { try? renewInterest(in: loop) }
+    if isPaused.load(ordering: .relaxed), isValid { renew(in: loop) }
   }
 
   private func welcome(_ descriptor: Int32) {

@@ -21,6 +21,20 @@ final class ListenerPauseTests: XCTestCase {
     check(hasTimer: false) { precondition($0.connect() == 0) }
   }
 
+  /// The kernel refuses to watch the listener as before: it is asked again, and no connection waits for the next one.
+  func test_RLK_ERROR_14_aRefusedRegistrationIsTriedAgain() {
+    check(hasTimer: false) { caller in
+      let isOver = Box(false)
+      CountingKernel.script.change = {
+        isOver.update { over in
+          defer { over = true }
+          return over ? nil : -ENOMEM
+        }
+      }
+      precondition(caller.connect() == 0)
+    }
+  }
+
   /// In a process of its own: the limit is its own, and no other thread closes a descriptor meanwhile.
   private func check(hasTimer: Bool, _ whenThereIsRoom: (Caller) -> Void) {
     inChild { check in

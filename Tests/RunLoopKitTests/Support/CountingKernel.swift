@@ -55,6 +55,8 @@ enum CountingKernel {
     var timerfd: (@Sendable () -> Int32?)?
     /// The answer to a registration, or a change of one; nil: it takes place.
     var control: (@Sendable () -> Int32?)?
+    /// The answer to a change of a registration; nil: it takes place.
+    var change: (@Sendable () -> Int32?)?
     /// The answer to the creation of an epoll instance; nil: it takes place.
     var create: (@Sendable () -> Int32?)?
   }
@@ -85,6 +87,7 @@ enum CountingKernel {
     }
     table.epoll_control = { context, set, operation, descriptor, event in
       controls.add(1, ordering: .relaxed)
+      if operation == EPOLL_CTL_MOD, let fault = script.change?() { return fault }
       if operation != EPOLL_CTL_DEL,
         let fault = script.control?() ?? Faults.next(ENOSPC, isForTimer: test_is_timerfd(descriptor) != 0)
       {
