@@ -5,7 +5,8 @@ internal import Synchronization
 /// Warns of threads that do not block a signal, and so may take it from its sources.
 ///
 /// It is a warning, not an error: the thread may belong to a library or be about to end, or the program may want the
-/// thread to take the signal. Threads of libdispatch block all signals but faults, SIGPIPE and SIGPROF.
+/// thread to take the signal. Threads of libdispatch rarely cause it, because they block all signals but SIGPIPE,
+/// SIGPROF and those of faults.
 enum SignalMasks {
   private final class Reported: ProcessWideObject {
     let forkGeneration = Kernel.forkGeneration

@@ -14,8 +14,9 @@ from faults import BadFault
 from processes import ROOT, WORK, copy_tree, must, run
 from verdict import verdict
 
-# Without a fault a test must end within USUAL_LIMIT. With a fault this program ends the test after LEAST seconds, or
-# after TIMES its usual time if that is longer. Then it runs the test once more, for PATIENCE times as long.
+# Without a fault a test must end within USUAL_LIMIT seconds, all scheduled tests together within five times that. With
+# a fault this program ends the test after LEAST seconds, or after TIMES its usual time if that is longer. Then it runs
+# the test once more, for PATIENCE times as long.
 USUAL_LIMIT = 60
 LEAST, TIMES = 4, 10
 PATIENCE = 3
@@ -109,7 +110,7 @@ class Core:
         return ["./" + program] + ([name for name in test.split(":")[1:] if name] if kind == "scheduled" else [])
 
     def learn_limit(self, test):
-        """Measures how long the test may take with a fault. The test must pass without a fault."""
+        """Sets the test's limit from its time without a fault. Ends this program if the test fails without one."""
         began = time.monotonic()
         said = self.catches(test, USUAL_LIMIT * (5 if test == "scheduled:" else 1))
         if said:

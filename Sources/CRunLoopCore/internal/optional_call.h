@@ -1,5 +1,5 @@
 /**
- * System calls that the library can do without. One rule decides for all of them when the library uses the fallback.
+ * System calls that the library can replace by a fallback. For all of them, one rule decides when it does.
  *
  * An old kernel refuses such a call with ENOSYS or EINVAL, a filter of system calls with any errno, such as EPERM,
  * EACCES or EOPNOTSUPP. So the library lists for each call the errnos with which the call fails although it is present.

@@ -28,8 +28,8 @@ typedef struct rlc_slot_table {
     uint32_t record_size;
     uint32_t chunk_count, chunk_room;
     uint32_t touched;    /**< Records that were in use at least once. */
-    uint32_t count;      /**< Records in use; in a table with holes (slot_holes.h) minus `enough`, modulo 2^32. */
-    uint32_t generation; /**< Even. A slot in new memory gets this + 1 when it is first claimed. */
+    uint32_t count;      /**< Records in use; in a table with holes, minus rlc_slot_holes.enough, modulo 2^32. */
+    uint32_t generation; /**< Even, not below any in freed memory. A slot in new memory first gets this + 1. */
     rlc_unused_slots unused;
 } rlc_slot_table;
 

@@ -1,4 +1,4 @@
-/* This function is not in the header: the compiler would not inline it, and would emit it in each file. */
+/* This function is not inline in the header: the compiler would not inline it, and would emit it in each file. */
 #include "memory.h"
 
 void rlc_memory_free(const rlc_kernel *memory, void *block) {

@@ -1,4 +1,4 @@
-/* For the C functions of RunLoopKit. The core itself uses the inline functions. */
+/* For RunLoopKitC. The core itself calls the inline functions of race_detector.h. */
 #include "race_detector.h"
 
 #include <crunloop_kit/races.h>

@@ -1,5 +1,6 @@
-/// A block that another thread runs, while a thread or a task waits for it. Once the block has begun, only the running
-/// thread uses the closures. Before that, only code that has withdrawn the block, or has marked it as lost, uses them.
+/// A block that another thread runs, while a thread or a task waits for it. From its start to its end only the running
+/// thread uses the closures. Before, only code that has withdrawn the block, or has marked it as lost, uses them.
+/// Afterwards a thread that has waited releases the block.
 final class AwaitedCall: CallOnStack, @unchecked Sendable {
   let ticket = BlockTicket()
   @exclusivity(unchecked) private var body: Body?
@@ -26,7 +27,7 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
     ticket.finish()
   }
 
-  /// Called when the queued block was released without having run.
+  /// Called when the queued block is released. Reports the loss if the block neither began nor was withdrawn.
   func lose() {
     if ticket.lose() { reportLoss(nil) }
   }
@@ -50,7 +51,7 @@ final class AwaitedCall: CallOnStack, @unchecked Sendable {
     }
   }
 
-  /// Not copyable, so that a call borrows the closure instead of retaining it. A frame that an exception leaves would
+  /// Not copyable, so that a call borrows the closure instead of retaining it. A frame that an exception skips would
   /// never release it, and the block must not outlive the caller's wait.
   private struct Body: ~Copyable {
     let function: () -> Void

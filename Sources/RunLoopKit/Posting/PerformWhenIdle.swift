@@ -2,10 +2,10 @@ extension RunLoop {
   /// Runs `block` once when the mode is quiet: in a pass that is about to wait, with nothing ready, due or queued
   /// [RLK-IDLE-5].
   ///
-  /// Each quiet pass runs one block, the first in the queue, so that the loop serves what arrives before it runs the
-  /// next block. If an idle block queues another idle block, that waits until something else has woken the loop. So
-  /// work that queues itself again runs once each time the loop becomes quiet, and the loop sleeps in between. Idle
-  /// blocks do not keep a run going.
+  /// Each quiet pass runs one block, the first in the queue. Before the next block, the loop serves what has arrived.
+  /// If an idle block queues another idle block, that waits until something else has woken the loop. So work that
+  /// queues itself again runs once each time the loop becomes quiet, and the loop sleeps in between. Idle blocks do not
+  /// keep a run going.
   /// - Parameters:
   ///   - mode: The block waits while the loop runs in other modes. `.common` stands for all common modes.
   ///   - block: Released right after it ran or, if it never ran, when the loop ends: on its thread, with no lock held

@@ -1,4 +1,4 @@
-/// A block and its modes. The first of the modes that runs performs it.
+/// A block and its modes. It runs in whichever of them the loop runs first.
 struct QueuedBlock {
   let mode: ModePointer
   /// The further modes, and the ticket. Nil if the block has neither.
@@ -6,7 +6,7 @@ struct QueuedBlock {
   let body: () -> Void
 
   final class OtherModes {
-    /// Each once, and without the first mode.
+    /// Each once, and without `mode`.
     let modes: [ModePointer]
     /// Set if a thread or a task waits for the block.
     let ticket: BlockTicket?

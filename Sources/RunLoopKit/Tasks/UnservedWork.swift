@@ -1,8 +1,8 @@
 internal import RunLoopLibc
 
-/// Watches for work that a run of an async function does not serve, such as a call of the main actor in a private mode.
-/// The function may wait for that work, and the run cannot know whether it does. When the work has waited for a second,
-/// the run reports it, once. Used by the loop's thread only.
+/// Watches for work that `run(in:_:)` does not serve while it runs an async function, such as the main actor's jobs in
+/// a private mode. The function may wait for that work, and the run cannot know whether it does. When the work has
+/// waited for a second, the run reports it, once. Used by the loop's thread only.
 final class UnservedWork: @unchecked Sendable {
   private static let reportDelay: UInt64 = 1_000_000_000
   private unowned let loop: RunLoop
@@ -31,7 +31,7 @@ final class UnservedWork: @unchecked Sendable {
     alarm?.invalidate()
   }
 
-  /// Called after each pass. An enqueued job causes a pass; a job of the host does too, because of `beginWatch`.
+  /// Called after each pass. An enqueued job causes a pass; `beginWatch` makes a job that a host is to run do so, too.
   func check() {
     if alarm == nil, !isOver, waitingJobs != nil { setAlarm() }
   }
@@ -104,7 +104,7 @@ extension RunLoop {
     lock.withLock { modeToRun(mode).map { !isKeptByMainQueue($0) } ?? true }
   }
 
-  /// The modes of an executor with jobs that wait and that a run of this mode would not run; nil if there is none.
+  /// The modes of the first executor whose waiting jobs a run of this mode does not serve; nil if there is none.
   fileprivate func modesOfUnservedJobs(in mode: Mode) -> String? {
     lock.withLock {
       guard let mode = state.mode(mode) else { return nil }

@@ -118,7 +118,7 @@ struct ClockTimers {
   private mutating func armRarely(in set: PortSet, _ sparesPast: Bool, _ kernel: Kernel?) -> UInt64? {
     let wakeAt = heap.wakeAt
     // No timer has a date any more. If the old date's expiry still came, a timer that is set meanwhile would get the
-    // place of that expiry among the ready ports (A1).
+    // place of that expiry among the ready ports (A1 in docs/semantics.md).
     if wakeAt == Time.forever {
       if let status = port?.disarm(), status < 0 { portHasFailed(status, in: set) }
       return wakeAt
@@ -147,7 +147,7 @@ struct ClockTimers {
   /// and does not notice that the other clock was set, or went on while the machine was suspended.
   private static let longestCarried: UInt64 = 1_000_000_000
 
-  /// When a wait must end by itself for the first timer, because no timerfd ends it: a date on the suspending clock.
+  /// The date, on the suspending clock, at which a wait must end by itself for the first timer, as no timerfd ends it.
   func carriedDate(now: UInt64, _ kernel: Kernel?) -> UInt64 {
     let date = onSuspendingClock(heap.wakeAt, now, kernel)
     return clock == .suspending ? date : min(date, Time.add(now, Self.longestCarried))

@@ -20,10 +20,10 @@ struct TimerPort {
   var fileDescriptor: Int32 { rlc_timer_port_fd(port) }
   var armed: UInt64 { rlc_kit_timer_armed(port) }
 
-  /// Arms the timerfd for `deadline`, unless it is armed for an earlier date; then it makes no system call. Returns
+  /// Arms the timerfd for `deadline`. No system call if the timerfd is armed for that date or an earlier one. Returns
   /// `-EBADF` if other code has closed the timerfd, and `-EINVAL` if its number belongs to another file by now.
   func want(_ deadline: UInt64) -> Int32 { rlc_timer_port_want(port, deadline) }
-  /// Called when an expiry was taken from a set.
+  /// Marks the timerfd as not armed, so that `want` sets it: after an expiry, or for a date later than the armed one.
   func noteExpiry() { rlc_timer_port_note_expiry(port) }
   /// Cancels the armed expiry, which would report a timer that is not there. Returns errors as `want` does.
   func disarm() -> Int32 { rlc_timer_port_disarm(port) }

@@ -13,9 +13,9 @@ extension ModePointer {
     if ports.unwatched != nil { armRetry(on: loop) }
   }
 
-  /// A mode with descriptors needs an expiry for its place among the ready ports (rule 10), also while the mode does
-  /// not run. A mode without descriptors needs it to end a wait: it arms the timerfds while it runs or has a host, and
-  /// needs no expiry for a date that has come.
+  /// With descriptors in the mode, an expiry takes a place among the ready ports (rule 10), so the timerfds are armed
+  /// also while the mode does not run. Without descriptors, an expiry only ends a wait, so the timerfds are armed while
+  /// the mode runs or has a host; for a date that has come, a run on this thread needs none.
   @inline(never)
   private func armTimers(for date: UInt64, isAhead: Bool, on loop: RunLoop) {
     timers.endRest()
