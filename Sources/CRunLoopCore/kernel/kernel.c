@@ -115,9 +115,7 @@ __attribute__((noinline)) static int wait_for(const place *at, uint64_t timeout_
  */
 enum { BRISK_MS = 20, BRISK_NS = BRISK_MS * 1000 * 1000, SLEEPS_A_ROUND = 64, IDLE_SLEEPS = 16 };
 
-/*
- * This thread's position in its round of sleeps. Its steps add up to 256, so that it is 0 again at the end of a round.
- */
+/* Each sleep adds STEP to its thread's round_steps, which is 0 again after SLEEPS_A_ROUND sleeps. */
 enum { STEP = 256 / SLEEPS_A_ROUND };
 static __thread uint8_t round_steps __attribute__((tls_model("initial-exec"))); /* read without a call */
 /** How many more sleeps of this thread are cancellable from their start. */

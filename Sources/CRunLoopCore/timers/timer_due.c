@@ -162,7 +162,7 @@ static void gather_due(rlc_timer_heap *heap, unsigned which, uint64_t now_ns) {
 size_t rlc_timer_heap_collect(rlc_timer_heap *heap, uint64_t now_ns, rlc_heap_timer_fn timer_fn, void *context) {
     rlc_deadline_heap *exact = &heap->heaps[RLC_EXACT], *tolerant = &heap->heaps[RLC_TOLERANT];
     uint32_t exact_end = exact->count, tolerant_end = tolerant->count;
-    /* gather_due clears is_settled, which costs the next wait time. So it runs only if the first key is due. */
+    /* Called only if the first key is due: gather_due clears is_settled, so the next wait has to settle the heap. */
     if (exact_end > 0 && exact->entries[0].deadline_ns <= now_ns)
         gather_due(heap, RLC_EXACT, now_ns);
     if (tolerant_end > 0 && tolerant->entries[0].deadline_ns <= now_ns)

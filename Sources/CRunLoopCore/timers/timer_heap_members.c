@@ -71,8 +71,8 @@ static bool resize(rlc_timer_heap *heap, uint32_t room) {
 }
 
 /**
- * Adds an eighth. Growing often costs little, because realloc(3) remaps large blocks instead of copying them. The spare
- * room costs little, because its unused pages take no memory.
+ * Adds an eighth. Frequent growth costs little, because realloc(3) remaps large blocks instead of copying them. The
+ * spare room costs little, because its unused pages take no memory.
  */
 static uint32_t with_spare(uint32_t room) {
     return room + room / 8 + LEAST_GROWTH;

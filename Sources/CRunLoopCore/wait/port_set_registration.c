@@ -16,7 +16,7 @@ static bool shares(const rlc_port *port) {
     return rlc_port_is(port, RLC_PORT_READINESS) && (port->interest & RLC_SHARED) != 0;
 }
 
-/* A member that does not share ends the list: newer members of its number receive the events in its place. */
+/* The list ends before a member that does not share: newer members of its number receive its events. */
 rlc_port *rlc_port_older_sharer(const rlc_port *port) {
     if (!shares(port))
         return NULL;
@@ -111,7 +111,7 @@ static int copy_registrations(rlc_port_set *set, int epoll_fd) {
         rlc_port_note_repetition(port);
         int status = try_control(set, epoll_fd, EPOLL_CTL_ADD, port);
         if (status == -EBADF || status == -EPERM || status == -EINVAL) {
-            /* The number was closed, so this instance cannot watch its file. EINVAL: this instance has it now. */
+            /* The number was closed: this instance cannot watch its file. EINVAL: the instance has the number now. */
             rlc_port_set_lose(set, port->fd);
         } else if (status < 0) {
             return status;
@@ -133,8 +133,8 @@ rlc_port *rlc_port_set_wakeup(const rlc_port_set *set) {
 }
 
 /**
- * Moves a new instance to the number of the lost one, which a host may know. Leaves it at its own number if another
- * file has the lost one's by now. Returns the number.
+ * Moves a new instance to the number of the lost one, which a host may know. If another file has that number by now,
+ * the new instance keeps its own. Returns the number.
  */
 static int under_number(const rlc_kernel *kernel, int fd, int number) {
     if (kernel->epoll_create != rlc_kernel_default()->epoll_create || fd == number)
@@ -277,7 +277,7 @@ bool rlc_kit_revive_if_lost(rlc_port_set *set) {
     return atomic_load(&set->rebuilds) != rebuilds;
 }
 
-/* epoll refuses to add a number whose file is registered. If it adds the hint's, that refers to another file by now. */
+/* epoll refuses to add a number whose file is registered. If it adds the hint's, the number has another file by now. */
 bool rlc_port_set_has_lost_hint(rlc_port_set *set, rlc_port *hint) {
     if (control_number(set, EPOLL_CTL_ADD, hint->fd) < 0)
         return false;

@@ -45,7 +45,7 @@ static void write_name(char *target, size_t capacity, const char *format, const 
 
 /*
  * The mode of the lock file and the socket. The XDG base directory specification tells cleaners to spare files with the
- * sticky bit. The owner would have to touch other files every six hours.
+ * sticky bit. Without the bit the owner would have to touch the files every six hours.
  */
 enum { KEPT = 01600 };
 

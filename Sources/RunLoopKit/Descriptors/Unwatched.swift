@@ -1,4 +1,4 @@
-/// The members of a mode that epoll has refused to watch again (`ENOSPC`, `ENOMEM`). A descriptor source among them
+/// The members of a mode that epoll has refused to watch again (`ENOSPC`, `ENOMEM`). Each descriptor source among them
 /// receives an error, and the loop tries to register all of them again, less and less often.
 struct Unwatched {
   /// Sources that have not received the error yet; the mode retains them. A source that leaves the mode is removed.

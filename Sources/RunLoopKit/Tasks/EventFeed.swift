@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// Passes what the items of a sequence report to the tasks that await its elements.
+/// Hands the events of a sequence's items, as elements, to the tasks that await them.
 ///
-/// The items are members of their mode only while a task waits. Otherwise events wait where they arise: in the
-/// descriptor, in a port's queue, in the kernel. The feed keeps only what cannot wait there, such as the activities of
-/// a loop, up to a limit.
+/// Most items are members of their mode only while a task waits. While none does, events wait where they arise: in the
+/// descriptor, in a port's queue, in the kernel. Items whose events cannot wait there, such as a loop's activities,
+/// stay members, and the feed keeps their events up to a limit.
 package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   private struct State: ~Copyable {
     /// Tasks that wait, in the order of their calls.
@@ -14,7 +14,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     var end: End?
   }
 
-  /// Why no more elements come, once no item is left.
+  /// Why no more elements come: all items have delivered their last one, or an item was lost.
   private enum End {
     case finished
     case lost(RunLoopError)
@@ -33,8 +33,8 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
 
   private let loop: RunLoop
   private let mode: RunLoop.Mode
-  /// How many of the newest elements the feed keeps, while the items stay members. If it is nil, the feed keeps none,
-  /// and the items leave the mode while no task waits.
+  /// How many of the newest elements the feed keeps, while the items stay members. If it is nil, the items leave the
+  /// mode while no task waits, and the feed keeps only what they report before they have left.
   private let kept: Int?
   private let lock = Lock()
   /// How many of the items' closures exist.
@@ -42,7 +42,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
   /// Guarded by `lock`.
   private var state = State()
   /// Held while items are added and removed; never taken under `lock`. Adding and removing calls no user code, with one
-  /// exception: if no thread can be started for a port's connections, the tasks that await answers on them resume.
+  /// exception: if the I/O thread refuses a port's connections, the tasks that await answers on these resume.
   private let membership = Lock()
   /// The items while they are in no mode. Guarded by `membership`, like all below.
   private var idle: [RunLoop.Item] = []
@@ -128,7 +128,7 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Removes the items if no task waits. `join` also holds `membership`, so no item leaves after a task has joined.
+  /// Removes the items if no task waits. `join` also holds `membership`, so no item leaves while a joined task waits.
   private func leaveUnlessAwaited() {
     if kept != nil { return }
     membership.lock()

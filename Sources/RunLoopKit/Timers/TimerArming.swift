@@ -61,7 +61,7 @@ extension RunLoop.Timer {
     mode.armTimers(isAhead: isAhead, on: loop)
   }
 
-  /// Gives the heaps the timer's new tolerance. A collected timer gets it when it goes back into its heap.
+  /// Tells the heaps the timer's new tolerance. For a collected timer it counts only when the timer goes back.
   func spread(_ links: ItemLinks, on loop: RunLoop) {
     links.forEach { link in
       guard link.loop === loop, let mode = link.mode else { return }
