@@ -23,7 +23,7 @@ RLC_BEGIN_DECLS
 typedef struct rlc_glib_model_end {
     GSource source; /**< First, so that a pointer to it also points to this structure. */
     int fd;
-    gint depth;           /**< g_main_depth() of the sleep for which the source was made. */
+    gint depth;           /**< The depth of GLib (`g_main_depth`) in the sleep for which the source was made. */
     uintptr_t awaited_at; /**< Where the sleep that it ends lies on the stack; a jump may have left it. 0: none. */
 } rlc_glib_model_end;
 
@@ -33,7 +33,7 @@ typedef struct rlc_glib_model {
     rlc_glib_source *host; /**< The source of the rlc_loop. */
     GMainContext *context;
     rlc_glib_model_end *end; /**< The source of the last sleep. */
-    gint depth;              /**< g_main_depth() of the innermost sleep of a run. */
+    gint depth;              /**< The depth of GLib (`g_main_depth`) in the innermost sleep of a run. */
     uintptr_t asleep_at;     /**< Where that sleep lies on the stack; a jump may have left it. 0: no run sleeps. */
     uintptr_t calls;         /**< Sleeps on the stack, as <crunloop/adapters/on_stack.h> notes them. */
     bool is_detached;
