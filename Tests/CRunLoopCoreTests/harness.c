@@ -138,6 +138,10 @@ static int injected_failure(spy *spy) {
     unsigned long left = atomic_load(&spy->fail_at);
     if (left == 0 || atomic_fetch_sub(&spy->fail_at, 1) != 1)
         return 0;
+    if (spy->fail_more > 0) {
+        spy->fail_more--;
+        atomic_store(&spy->fail_at, 1);
+    }
     return spy->fail_with;
 }
 

@@ -177,10 +177,6 @@ static int register_new(rlc_port_set *set, rlc_port *port, rlc_port *older) {
         if (status == 0 && older != NULL)
             rlc_port_assign(older, RLC_PORT_REGISTERED, false);
     }
-    if (status == 0 && older != NULL && rlc_port_has(older, RLC_PORT_EDGES)) {
-        rlc_port_assign(port, RLC_PORT_REGISTERED, true);
-        rlc_port_set_take_over_edges(set, port, older);
-    }
     return status;
 }
 
@@ -202,7 +198,10 @@ int rlc_port_set_enroll(rlc_port_set *set, rlc_port *port) {
         unlink_port(set, port);
         return rlc_failed_with(status == -ECHILD ? NULL : "epoll_ctl", status);
     }
+    /* Before the edges: if epoll refuses to register the number again, that drops the port's registration, too. */
     rlc_port_assign(port, RLC_PORT_MEMBER | RLC_PORT_REGISTERED, true);
+    if (older != NULL && rlc_port_has(older, RLC_PORT_EDGES))
+        rlc_port_set_take_over_edges(set, port, older);
     if (rlc_port_is(port, RLC_PORT_HINT))
         set->hint_count++;
     atomic_fetch_add(&set->changes, 1);

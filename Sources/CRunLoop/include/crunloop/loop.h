@@ -147,6 +147,7 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  *   - that epoll refuses to register again when a run inside its callout returns [RLC-WATCH-10],
  *   - that epoll refuses to register again when a later watch of its number is removed [RLC-WATCH-11],
  *   - that epoll has lost or refused while the loop delivered its event [RLC-WATCH-12].
+ * The loop does not call a watch with RLC_ERROR while the watch's own callout runs. It does so after that callout.
  *
  * An end of the descriptor is a hang-up, an error, or the end of the file with nothing left to read. The loop calls the
  * callout once each time that such an end begins, and keeps the watch. If only reading has ended, the watch still
