@@ -26,7 +26,7 @@ extension RunLoop {
     if held != nil, change.isAny { item.recheckReadiness(outside: self) }
     if let hooks = item.hooks { change.forEach(mode) { hooks.entered($0, of: self) } }
     if item.kind == .port, change.isAny { try checkConnections(of: item.asPort, change, mode) }
-    if item.kind == .eventSource, change.isAny { (item as? EventSource)?.hasEntered() }
+    if item.kind == .eventSource, change.isAny { unsafeDowncast(item, to: EventSource.self).hasEntered() }
     // If another thread has invalidated the item meanwhile, that thread may have missed this membership.
     if item.isInvalidated { detachLate(item) }
     if change.isAny { return true }

@@ -111,7 +111,8 @@ extension RunLoop.Item {
   @inline(__always)
   final var withIdentity: RunLoop.Source? {
     guard kind == .source else { return nil }
-    return asSource.hasIdentity ? asSource : nil
+    let source = asSource
+    return source.hasIdentity ? source : nil
   }
 
   /// A number that equal items share. Call `RunLoop.learnsEquals(of:)` before.
