@@ -1,4 +1,4 @@
-# The commands of the README. Each does its own set-up.
+# The commands of the repository. Each does its own set-up.
 .DEFAULT_GOAL := help
 .PHONY: help demo test bench check docs servers install uninstall clean setup
 
