@@ -3,10 +3,10 @@ import RunLoopKit
 import Synchronization
 
 extension Demo {
-  /// The ten steps of the classic description, printed while one run makes three passes.
+  /// The steps of a pass, with the letters of rule 7 (docs/semantics.md), printed while one run makes three passes.
   struct PassStory: Story {
     let name = "pass"
-    let title = "the ten steps of a pass, as they happen"
+    let title = "the steps of a pass, as they happen"
 
     /// What the rules of the model say will be seen.
     private let told: [Step] = [
@@ -20,7 +20,7 @@ extension Demo {
     func tell(on stage: Stage) throws -> Outcome {
       stage.say(
         "One observer of every activity, a block, a source, a port and a timer in one run of the default mode. The "
-          + "numbers are those of the ten steps; steps that a pass does not need are left out.")
+          + "letters are those of rule 7; steps that a pass does not need are left out.")
       let loop = RunLoop.current
       let counter = try EventCounter()
       let journal = Journal(stage: stage)
@@ -69,20 +69,20 @@ extension Demo {
   }
 
   private enum Step: String {
-    case entry = "1   entry: observers hear that the run begins"
-    case beforeTimers = "2   before timers: observers hear that timers will be looked at"
-    case beforeSources = "3   before sources: observers hear that sources are next"
-    case block = "4   a block that was queued runs"
-    case source = "4b  the signalled source is performed; so this pass will not sleep"
-    case beforeWaiting = "6   before waiting: the last chance to finish work"
-    case asleep = "7   asleep. Another thread sees it and adds 1 to the eventfd"
-    case afterWaiting = "8   after waiting: awake"
-    case port = "9   the port is served; it signals the source, sets the timer"
-    case timer = "9   the timer fires; it asks the run to stop"
-    case exit = "10  exit: observers hear that the run is over"
+    case entry = "    entry: observers are notified that the run begins"
+    case beforeTimers = "(b) before timers: observers are notified that timers will be looked at"
+    case beforeSources = "(c) before sources: observers are notified that sources are next"
+    case block = "(d) a block that was queued runs"
+    case source = "(e) the signalled source is performed; so this pass will not sleep"
+    case beforeWaiting = "(h) before waiting: the last chance to finish work"
+    case asleep = "(i) asleep. Another thread sees it and adds 1 to the eventfd"
+    case afterWaiting = "(k) after waiting: awake"
+    case port = "(l) the port is served; it signals the source, sets the timer"
+    case timer = "(l) the timer fires; it asks the run to stop"
+    case exit = "    exit: observers are notified that the run is over"
   }
 
-  /// Writes down and prints what happens. (Step 5 is the main queue's short cut past the sleep; nobody uses it here.)
+  /// Writes down and prints what happens. Nobody uses step (g) here, the main queue's short cut past the sleep.
   private final class Journal: Sendable {
     private struct State: Sendable {
       var steps: [Step] = []
