@@ -74,10 +74,17 @@ RLK_API void rlk_loop_release(rlk_loop *loop);
 /* ---- runs ---- */
 
 /**
- * Runs a mode [RLK-C-5]. A thread that sleeps in a run may be cancelled (pthread_cancel(3)). The run and those around
- * it then do not return, and the loop ends with the thread [RLK-C-21]. The cancellation takes effect at once in an idle
- * loop, and after at most 20 ms of sleep in a loop that was busy. If each sleep is shorter, it takes effect in one
- * sleep of 64. A signal handler that interrupts the sleep can be cancelled too, as in waits of the C library.
+ * Runs a mode [RLK-C-5].
+ *
+ * The run looks whether the mode is empty at the end of a pass only. If the mode's last member goes before the pass
+ * sleeps, in a block or an observer, or if another thread removes or invalidates it, the run sleeps until something
+ * wakes it: call rlk_loop_wake_up after removing the last member. An rlk_loop_stop that comes before the run has begun
+ * is lost.
+ *
+ * A thread that sleeps in a run may be cancelled (pthread_cancel(3)). The run and those around it then do not return,
+ * and the loop ends with the thread [RLK-C-21]. The cancellation takes effect at once in an idle loop, and after at
+ * most 20 ms of sleep in a loop that was busy. If each sleep is shorter, it takes effect in one sleep of 64. A signal
+ * handler that interrupts the sleep can be cancelled too, as in waits of the C library.
  *
  * @param loop                       The loop, which the calling thread owns.
  * @param mode                       The mode. A run of RLK_MODE_COMMON returns RLK_RUN_FINISHED at once.

@@ -5,6 +5,16 @@ extension RunLoop {
   /// `run()` is `CFRunLoopRun`: it returns after a stop, where Foundation's `RunLoop.run()` starts again.
   /// `runUntilStopped(in:)` also stays in an empty mode.
   ///
+  /// The run looks whether the mode is empty at the end of a pass only, as in CFRunLoop. If the mode's last member goes
+  /// before the pass sleeps, in a block or an observer, or if another thread removes or invalidates it, the run sleeps
+  /// until something wakes it. So after `try loop.perform { … }` on a loop without other members, `run()` runs the
+  /// block and does not return. Queue the block by `performAsSource(in:block:onDrop:)`, after which the pass does not
+  /// sleep, or call `wakeUp()` after removing the last member. A `stop()` that comes before the run has begun is lost;
+  /// queue it: `try loop.perform { loop.stop() }`.
+  ///
+  /// One `await` at the top level makes all of `main.swift` asynchronous, where the compiler refuses this call. Write
+  /// the `await` inside of `try RunLoop.main.run { … }`.
+  ///
   /// Every callout may begin a nested run [RLK-RUN-7]. A run of `.common`, of an unknown mode or of an empty mode
   /// returns `.finished` at once and calls no observer (`diagnostics` reports it) [RLK-RUN-1]. On the main loop a
   /// run in a common mode never returns `.finished`: the main dispatch queue counts as a member, even if the process
