@@ -7,10 +7,10 @@ extension RunLoop {
   ///
   /// The run looks whether the mode is empty at the end of a pass only, as in CFRunLoop. If the mode's last member goes
   /// before the pass sleeps, in a block or an observer, or if another thread removes or invalidates it, the run sleeps
-  /// until something wakes it. So after `try loop.perform { … }` on a loop without other members, `run()` runs the
-  /// block and does not return. Queue the block by `performAsSource(in:block:onDrop:)`, after which the pass does not
-  /// sleep, or call `wakeUp()` after removing the last member. A `stop()` that comes before the run has begun is lost;
-  /// queue it: `try loop.perform { loop.stop() }`.
+  /// until something wakes it [RLK-RUN-16]. So after `try loop.perform { … }` on a loop without other members, `run()`
+  /// runs the block and does not return. Queue the block by `performAsSource(in:block:onDrop:)`, after which the pass
+  /// does not sleep, or call `wakeUp()` after removing the last member. A `stop()` that comes before the run has begun
+  /// is lost; queue it: `try loop.perform { loop.stop() }`.
   ///
   /// One `await` at the top level makes all of `main.swift` asynchronous, where the compiler refuses this call. Write
   /// the `await` inside of `try RunLoop.main.run { … }`.

@@ -132,6 +132,20 @@ final class RunTests: XCTestCase {
     }
   }
 
+  func test_RLK_RUN_16_anEmptyModeIsNoticedAtTheEndOfAPassOnly() {
+    onThread {
+      let loop = RunLoop.current
+      try loop.perform {}
+      XCTAssertEqual(try loop.run(for: .milliseconds(1)), .timedOut)
+      try loop.performAsSource {}
+      XCTAssertEqual(try loop.run(for: .seconds(600)), .finished)
+      try loop.perform { loop.wakeUp() }
+      XCTAssertEqual(try loop.run(for: .seconds(600)), .finished)
+      try loop.perform { loop.stop() }
+      XCTAssertEqual(try loop.run(for: .seconds(600)), .stopped)
+    }
+  }
+
   func test_RLK_RUN_7_nestingIsDeep() {
     onThread {
       let loop = RunLoop.current
