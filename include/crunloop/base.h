@@ -35,6 +35,12 @@
 #define CRUNLOOP_BASE_H
 
 #ifndef __linux__
+#ifdef __clang__
+/* As a fatal error this line is the only one: clang does not go on to each header and name that is missing here. */
+#pragma clang diagnostic ignored "-Wpedantic"
+#pragma clang diagnostic fatal "-W#warnings"
+#warning "RunLoopKit needs Linux: epoll, timerfd and eventfd"
+#endif
 #error "RunLoopKit needs Linux: epoll, timerfd and eventfd"
 #endif
 

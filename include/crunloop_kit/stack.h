@@ -7,6 +7,7 @@
 #ifndef CRUNLOOP_KIT_STACK_H
 #define CRUNLOOP_KIT_STACK_H
 
+#include <crunloop/base.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -2,6 +2,7 @@
 #ifndef RLC_DEADLINE_HEAP_H
 #define RLC_DEADLINE_HEAP_H
 
+#include <crunloop/base.h>
 #include <stdbool.h>
 #include <stdint.h>
 

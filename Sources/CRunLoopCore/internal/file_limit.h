@@ -7,6 +7,7 @@
 #ifndef RLC_FILE_LIMIT_H
 #define RLC_FILE_LIMIT_H
 
+#include <crunloop/base.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>

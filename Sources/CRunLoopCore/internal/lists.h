@@ -5,6 +5,8 @@
 #ifndef RLC_LISTS_H
 #define RLC_LISTS_H
 
+#include <crunloop/base.h>
+
 #if __has_include(<bsd/sys/queue.h>)
 #include <bsd/sys/queue.h>
 #elif __has_include(<sys/queue.h>)

@@ -9,6 +9,7 @@
 #ifndef RLC_OPTIONAL_CALL_H
 #define RLC_OPTIONAL_CALL_H
 
+#include <crunloop/base.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 

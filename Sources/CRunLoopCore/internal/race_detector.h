@@ -6,6 +6,7 @@
 #ifndef RLC_RACE_DETECTOR_H
 #define RLC_RACE_DETECTOR_H
 
+#include <crunloop/base.h>
 #include <stdbool.h>
 #include <stddef.h>
 

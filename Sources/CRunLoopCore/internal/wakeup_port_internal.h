@@ -2,9 +2,10 @@
 #ifndef RLC_WAKEUP_PORT_INTERNAL_H
 #define RLC_WAKEUP_PORT_INTERNAL_H
 
-#include <assert.h>
 #include <crunloop_kit/pass_checks.h>
 #include <crunloop_kit/wakeup_port.h>
+
+#include <assert.h>
 #include <stdatomic.h>
 
 /*
