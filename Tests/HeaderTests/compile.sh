@@ -30,33 +30,49 @@ check g++ c++ c++17
 check "$CLANG" c c11
 check "$CLANG++" c++ c++17
 
-# The core's lists are libbsd's macros, or else the C library's, with which each file compiles too; without both there is one line that
-# says what to do.
+# The core's lists are libbsd's macros, or else the C library's, or else its own (lists.h): with each of them every file of the core
+# compiles. "libbsd" is not tried here: it is what `make core` takes. musl has neither libbsd, nor <sys/queue.h>, nor the kernel's
+# headers, and Swift's static SDK for Linux is musl: so the own macros are tried with musl's headers alone.
 mkdir "$scratch/include"
 for entry in /usr/include/*; do
     [ "$entry" = /usr/include/bsd ] || ln -s "$entry" "$scratch/include/"
 done
 multiarch=$(gcc -print-multiarch)
-lists() { # compiler
-    command -v "$1" >/dev/null 2>&1 || return 0
-    printf '%s\n' '#include "Sources/CRunLoopCore/internal/lists.h"' 'struct leaf { SLIST_ENTRY(leaf) link; };' \
-        'SLIST_HEAD(, leaf) leaves;' >"$scratch/lists.c"
-    "$1" -std=c11 -I. $flags "$scratch/lists.c" || { echo "header-test: lists.h fails with $1"; exit 1; }
-    own=$("$1" -print-file-name=include)
+core() { # what is missing, compiler and its options
+    missing=$1
+    shift
     for file in Sources/CRunLoopCore/*/*.c Sources/CRunLoop/*.c; do
         loop= # no part of the core knows the loop
         case $file in Sources/CRunLoop/*) loop="-ISources/CRunLoop/include -ISources/CRunLoop/internal" ;; esac
-        "$1" -std=c11 -D_GNU_SOURCE -Iinclude $loop -ISources/CRunLoopCore/internal $flags -nostdinc -isystem "$own" -isystem "$scratch/include" \
-            -isystem "/usr/include/$multiarch" "$file" || { echo "header-test: $file fails without libbsd with $1"; exit 1; }
+        "$@" -std=c11 -D_GNU_SOURCE -Iinclude $loop -ISources/CRunLoopCore/internal $flags "$file" ||
+            { echo "header-test: $file fails without $missing, with $1"; exit 1; }
         count=$((count + 1))
     done
-    "$1" -std=c11 -I. $flags -nostdinc "$scratch/lists.c" >"$scratch/lists.log" 2>&1 && exit 1
-    [ "$(grep -c 'lists.h.*error' "$scratch/lists.log")" = 1 ] && grep -q 'apt-get install libbsd-dev' "$scratch/lists.log" ||
-        { cat "$scratch/lists.log"; echo "header-test: without <sys/queue.h> $1 does not say what to install"; exit 1; }
-    count=$((count + 2))
 }
-lists gcc
-lists "$CLANG"
+for compiler in gcc "$CLANG"; do
+    command -v "$compiler" >/dev/null 2>&1 || continue
+    own=$("$compiler" -print-file-name=include)
+    core libbsd "$compiler" -nostdinc -isystem "$own" -isystem "$scratch/include" -isystem "/usr/include/$multiarch"
+done
+musl=/usr/include/$(uname -m)-linux-musl
+if [ -d "$musl" ] && command -v "$CLANG" >/dev/null 2>&1; then
+    own=$("$CLANG" -print-resource-dir)/include
+    # musl's CMSG_NXTHDR compares a signed with an unsigned number.
+    flags="$flags -Wno-sign-compare"
+    core "<sys/queue.h> and <linux/...>" "$CLANG" -target "$(uname -m)-unknown-linux-musl" -nostdinc -isystem "$own" -isystem "$musl"
+    flags="$*"
+else
+    echo "skipped 1: the core with musl's headers alone: no $musl, or no clang"
+fi
+# The numbers that stand in for the kernel's headers are the kernel's.
+{
+    printf '#include <linux/%s.h>\n' futex magic membarrier sockios
+    echo '#include <sys/ioctl.h>'
+    sed -n 's/^#define \([A-Z_]*\) \([0-9A-Z][0-9a-zA-Z]*\)$/_Static_assert((\1) == (\2), "\1");/p' Sources/CRunLoopCore/internal/kernel_numbers.h
+} >"$scratch/numbers.c"
+[ "$(grep -c _Static_assert "$scratch/numbers.c")" = 10 ] || { echo "header-test: kernel_numbers.h has other numbers"; exit 1; }
+gcc -std=c11 $flags "$scratch/numbers.c" || { echo "header-test: kernel_numbers.h differs from the kernel's headers"; exit 1; }
+count=$((count + 1))
 
 # A platform without epoll: one line says so, and nothing else.
 says_once() { # what was compiled, with the output in a file

@@ -3,13 +3,13 @@
 #endif
 #include "failure.h"
 #include "file_limit.h"
+#include "kernel_numbers.h"
 #include "optional_call.h"
 
 #include <crunloop_kit/memory_file.h>
 
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>

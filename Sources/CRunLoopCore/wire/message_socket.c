@@ -2,13 +2,13 @@
 #define _GNU_SOURCE
 #endif
 #include "failure.h"
+#include "kernel_numbers.h"
 
 #include <crunloop/clock.h>
 #include <crunloop/descriptor.h>
 #include <crunloop_kit/message_socket.h>
 
 #include <limits.h>
-#include <linux/sockios.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
