@@ -42,7 +42,7 @@ install: core-install
 uninstall: core-uninstall
 
 clean:
-	rm -rf .build .build-address .build-thread build Examples/.build Examples/window/.build Benchmarks/nio/.build Integrations/.build Integrations/.build-release Integrations/Servers/.build
+	rm -rf .build .build-address .build-thread build Examples/.build Examples/window/.build Examples/recipes/.build Benchmarks/nio/.build Integrations/.build Integrations/.build-release Integrations/Servers/.build
 
 include scripts/core.mk
 include scripts/model.mk
