@@ -178,7 +178,8 @@ let package = Package(
       cSettings: [.define("_GNU_SOURCE")]),
     .testTarget(name: "RunLoopKitCTests", dependencies: ["RunLoopKitC", "RunLoopKit", "RunLoopPorts", "CModel"]),
     .testTarget(
-      name: "ConformanceTests", dependencies: ["runloop", "failing-calls", "error-texts"], exclude: ["Corpus"]),
+      name: "ConformanceTests", dependencies: ["runloop", "failing-calls", "error-texts", "CRunLoopCore"],
+      exclude: ["Corpus"]),
     .testTarget(
       name: "RunLoopTestingTests",
       dependencies: ["RunLoopTesting", "RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CTestSupport"]),

@@ -1,3 +1,4 @@
+import CRunLoopCore
 internal import RunLoopLibc
 
 /// The `runloop` command. Its main is synchronous: an asynchronous main leaves the main thread to libdispatch when it
@@ -26,11 +27,21 @@ enum RunLoopTool {
       return 2
     }
     if name == "--help" || name == "-h" || name == "help" { return help(about: arguments.dropFirst().first) }
+    if name == "--version" {
+      Output.write("runloop \(RLC_VERSION_MAJOR).\(RLC_VERSION_MINOR).\(RLC_VERSION_PATCH)\n")
+      return 0
+    }
     guard let subcommand = subcommands.first(where: { $0.name == name }) else {
-      Output.complain("runloop: unknown \(name.hasPrefix("-") ? "option" : "subcommand") '\(name)'\n\n\(usage)")
-      return 2
+      return misuse("runloop", "unknown \(name.hasPrefix("-") ? "option" : "subcommand") '\(name)'")
     }
     return subcommand.run(Array(arguments.dropFirst()))
+  }
+
+  /// Reports a mistake on the command line in one line, and returns the exit status.
+  /// - Parameter command: The command whose `--help` has the right form.
+  static func misuse(_ command: String, _ text: String) -> Int32 {
+    Output.complain("\(command): \(text) (see \(command) --help)")
+    return 2
   }
 
   private static func help(about name: String?) -> Int32 {
@@ -51,7 +62,7 @@ enum RunLoopTool {
 
       \(lines.joined(separator: "\n"))
 
-      `runloop help SUBCOMMAND` says more.
+      `runloop help SUBCOMMAND` says more, `runloop --version` names the version.
       """
   }
 }

@@ -1,3 +1,4 @@
+import CRunLoopCore
 import Testing
 
 /// What the tool answers to mistakes on its command line, and the exit statuses.
@@ -9,6 +10,25 @@ import Testing
       #expect(outcome.output.hasPrefix("usage: runloop"))
       #expect(outcome.complaint.isEmpty)
     }
+  }
+
+  @Test func theVersionIsThatOfTheHeaders() {
+    let outcome = Tool().run(["--version"])
+    #expect(outcome.status == 0)
+    #expect(outcome.output == "runloop \(RLC_VERSION_MAJOR).\(RLC_VERSION_MINOR).\(RLC_VERSION_PATCH)\n")
+    #expect(outcome.complaint.isEmpty)
+  }
+
+  /// The usage would hide the line that says what was wrong.
+  @Test(
+    arguments: [
+      (["frobnicate"], "runloop: unknown subcommand 'frobnicate' (see runloop --help)\n"),
+      (["--frobnicate"], "runloop: unknown option '--frobnicate' (see runloop --help)\n"),
+      (["scenario"], "runloop scenario: no scenario file (see runloop scenario --help)\n"),
+      (["port"], "runloop port: 'serve' or 'send'? (see runloop port --help)\n"),
+    ])
+  func aMistakeIsToldInOneLine(_ arguments: [String], _ line: String) {
+    #expect(Tool().run(arguments).complaint == line)
   }
 
   @Test(
@@ -68,7 +88,8 @@ import Testing
 
   @Test(
     arguments: [
-      ["help"], ["scenario", "--help"], ["scenario", "FILE"], ["scenario", "FILE", "--virtual"], ["port", "--help"],
+      ["help"], ["--version"], ["scenario", "--help"], ["scenario", "FILE"], ["scenario", "FILE", "--virtual"],
+      ["port", "--help"],
     ])
   func lostOutputExitsWith1(_ arguments: [String]) {
     Files.withTemporaryFile("note lost\n") { path in

@@ -139,7 +139,7 @@ import Testing
     let outcome = Tool().run(arguments)
     #expect(outcome.status == 2)
     #expect(outcome.output.isEmpty)
-    #expect(outcome.complaint.hasPrefix("runloop port: \(text)\n"), "\(outcome.complaint)")
+    #expect(outcome.complaint == "runloop port: \(text) (see runloop port --help)\n")
   }
 
   @Test func helpIsNoError() {

@@ -26,8 +26,7 @@ enum PortCommand {
     do {
       request = try Request(arguments)
     } catch {
-      Output.complain("runloop port: \(error.message)\n\n\(usage)")
-      return 2
+      return RunLoopTool.misuse("runloop port", error.message)
     }
     do {
       switch request {

@@ -60,8 +60,7 @@ enum ScenarioCommand {
   }
 
   private static func misuse(_ text: String) -> Int32 {
-    Output.complain("runloop scenario: \(text)\n\n\(usage)")
-    return 2
+    RunLoopTool.misuse("runloop scenario", text)
   }
 
   /// Returns nil, with errno set, if the file cannot be read.
