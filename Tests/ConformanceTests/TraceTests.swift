@@ -20,6 +20,21 @@ import Testing
     #expect(lines.count { $0 == "observer O after-waiting mode=default" } == 3)
   }
 
+  /// CFRunLoop calls them by version, RunLoopKit by what marks them.
+  @Test func sourcesHaveTwoNames() {
+    let program = "\non P: write Q\nadd P default; add Q default; signal P\nrun default 1 yes\npending Q\n"
+    let (ours, theirs) = (
+      interpret("source P order=1 sched\nportsource Q port=pipe" + program),
+      interpret("source0 P order=1 sched\nsource1 Q port=pipe" + program)
+    )
+    #expect(ours.status == 0 && ours.complaint.isEmpty)
+    #expect(ours.output == theirs.output)
+    #expect(ours.output.contains("source0 P mode=default\n"))
+    #expect(
+      interpret("source\nportsource Q share=P\n").complaint
+        == "FILE:1: error: source0: missing name\nFILE:2: error: share: bad source 'P'\n")
+  }
+
   @Test func collapseRemovesIdleWakes() {
     #expect(
       interpret("trace collapse\n" + Self.idleWakes).output == """

@@ -44,6 +44,15 @@ struct Scenario: Sendable {
 struct ItemDeclaration: Sendable {
   enum Kind: String, Sendable, CaseIterable {
     case observer, source0, source1, timer, block
+
+    /// Takes a source by either name: CFRunLoop's (`source0`, `source1`) or RunLoopKit's (`source`, `portsource`).
+    init?(written name: Substring) {
+      switch name {
+      case "source": self = .source0
+      case "portsource": self = .source1
+      default: self.init(rawValue: String(name))
+      }
+    }
   }
 
   enum Port: Sendable {

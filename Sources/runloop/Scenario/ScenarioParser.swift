@@ -61,7 +61,7 @@ struct ScenarioParser {
 
   private mutating func declare(_ text: String, _ line: Int) throws(ScenarioError) {
     let words = Lexer.words(of: text[...])
-    if let kind = ItemDeclaration.Kind(rawValue: String(words[0])) {
+    if let kind = ItemDeclaration.Kind(written: words[0]) {
       let item = try ItemParser.parse(words, kind: kind, line: line)
       guard names.items[item.name] == nil else { throw ScenarioError(line, "duplicate item '\(item.name)'") }
       names.items[item.name] = scenario.items.count
@@ -101,7 +101,7 @@ struct ScenarioParser {
     let words = Lexer.words(of: text[...])
     let parser = ActionParser(names: names)
     switch words[0] {
-    case "observer", "source0", "source1", "timer", "block":
+    case _ where ItemDeclaration.Kind(written: words[0]) != nil:
       try checkSharing(words, line)
     case "thread":
       guard words.count == 2 else { return }
