@@ -200,10 +200,17 @@ extension RunLoop {
     @inline(__always)
     final func withLeafLock<R>(_ body: () -> R) -> R { leaf.withLock(body) }
 
-    /// The item's kind, order, validity and main properties, and the description of its context.
-    public final var description: String { words }
+    /// The item's kind, order, validity and main properties, and the description of its context. For a valid item that
+    /// is in no mode, so that no loop can call it, the description ends with `in no mode>` [RLK-TEXT-7].
+    public final var description: String { isInNoMode ? "\(words.dropLast()), in no mode>" : words }
 
-    /// The description; each subclass overrides it.
+    /// True for a valid item that is in no mode. The items that RunLoopPorts and RunLoopEvents keep for themselves do
+    /// not count.
+    private final var isInNoMode: Bool {
+      kind != .connection && isValid && withLinks { links in !links.contains { $0.mode != nil } }
+    }
+
+    /// The description without the modes, which begins with `<` and ends with `>`; each subclass overrides it.
     var words: String { "<item \(order)>" }
 
     /// True for the same item, and for two signalled sources whose identity hooks and orders are equal (rule 28).

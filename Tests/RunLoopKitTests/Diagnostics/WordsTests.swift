@@ -1,3 +1,4 @@
+import RunLoopEvents
 import RunLoopKit
 import XCTest
 
@@ -32,12 +33,40 @@ final class WordsTests: XCTestCase {
     XCTAssertEqual("\(port.sendRight)", "<send right to a port>")
   }
 
+  /// Of each kind; no other item is said to be in none.
+  func test_RLK_TEXT_7_anItemInNoModeSaysSo() {
+    onThread {
+      let (loop, pipe, counter) = (RunLoop.current, Pipe(), EventCounter())
+      defer { pipe.closeBoth() }
+      var hooks = RunLoop.Source.Hooks()
+      hooks.context = "words"
+      let items: [RunLoop.Item] = [
+        RunLoop.Source(hooks: hooks) { _ in }, RunLoop.Timer.never(), RunLoop.Observer(.all) { _, _ in },
+        try PortSourceFactory.make(counter) {}, Port { _, _ in },
+        try RunLoop.FileDescriptorSource(fileDescriptor: pipe.reading, interest: .readable) { _, _ in },
+        try RunLoop.FileWatch(path: "/", events: .changes) { _, _ in },
+      ]
+      for item in items {
+        let idle = item.description
+        XCTAssertTrue(idle.hasSuffix(", in no mode>"), idle)
+        try loop.add(item, to: .common)
+        XCTAssertFalse(item.description.contains("in no mode"), item.description)
+        XCTAssertFalse(loop.description.contains("in no mode"), loop.description)
+        XCTAssertTrue(loop.remove(item, from: .common))
+        XCTAssertTrue(item.description.hasSuffix(", in no mode>"), item.description)
+        item.invalidate()
+        XCTAssertFalse(item.description.contains("in no mode"), item.description)
+      }
+    }
+  }
+
   func testItemsNameTheirState() throws {
     XCTAssertEqual(
-      "\(RunLoop.Observer(.entry, order: 2, repeats: false) { _, _ in })", "<observer order 2, entry, once, valid>")
+      "\(RunLoop.Observer(.entry, order: 2, repeats: false) { _, _ in })",
+      "<observer order 2, entry, once, valid, in no mode>")
     XCTAssertEqual(
       "\(RunLoop.Timer(rearmableOn: .wall) { _ in })",
-      "<timer order 0, never, wall clock, rearmable, tolerance 0.0 seconds>")
+      "<timer order 0, never, wall clock, rearmable, tolerance 0.0 seconds, in no mode>")
     let source = RunLoop.Source { _ in }
     source.invalidate()
     XCTAssertEqual("\(source)", "<source order 0, invalid>")

@@ -76,7 +76,8 @@ final class MemoryPressureTests: XCTestCase {
     let source = try makeSource()
     let descriptor = source.descriptor
     source.label = "cache"
-    XCTAssertEqual(source.description, "<memory pressure source \"cache\" order 0, /proc/pressure/memory, valid>")
+    XCTAssertEqual(
+      source.description, "<memory pressure source \"cache\" order 0, /proc/pressure/memory, valid, in no mode>")
     XCTAssertEqual(fcntl(descriptor, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC)
     onThread {
       try RunLoop.current.add(source)

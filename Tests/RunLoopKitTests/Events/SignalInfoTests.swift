@@ -123,7 +123,7 @@ final class SignalInfoTests: XCTestCase {
         (signals, "<signal source \"a label\" order 3, SIGUSR1|SIGUSR2"),
         (child, "<child source order 2, process \(number)"), (watch, "<file watch order 1, /tmp"),
       ] as [(RunLoop.Item, String)] {
-        check.equal("\(item)", "\(beginning), valid>")
+        check.equal("\(item)", "\(beginning), valid, in no mode>")
         item.invalidate()
         check.equal("\(item)", "\(beginning), invalid>")
       }
