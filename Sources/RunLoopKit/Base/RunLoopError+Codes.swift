@@ -68,6 +68,11 @@ extension RunLoopError {
       .runLoop, code: 2, "the thread \"\(name)\" is stopping; its loop accepts blocks until the thread ends")
   }
 
+  /// Thrown by `RunLoop.Thread.perform` once a thread that `stop(_:)` has stopped is over.
+  static func ended(thread name: String) -> RunLoopError {
+    RunLoopError(.runLoop, code: 2, "the thread \"\(name)\" has ended; make another one")
+  }
+
   package static func invalidItem(_ item: String) -> RunLoopError {
     RunLoopError(.runLoop, code: 4, "\(item) has been invalidated; create another one")
   }

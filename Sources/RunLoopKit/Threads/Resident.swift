@@ -75,7 +75,7 @@ final class Resident: @unchecked Sendable {
     let loop = try lock.withLock { () throws(RunLoopError) -> RunLoop in
       guard let loop = self.loop else { throw seen < Phase.running ? .notStarted : .loopEnded }
       guard stopRequest.load(ordering: .relaxed) == StopRequest.none else {
-        throw .stopping(thread: name)
+        throw phase.load() < Phase.ended ? .stopping(thread: name) : .ended(thread: name)
       }
       try loop.enqueueAsSource(in: mode, taking: &taken)
       return loop

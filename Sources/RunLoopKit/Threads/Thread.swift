@@ -76,7 +76,8 @@ extension RunLoop {
     /// the default mode runs before a later stop after due work [RLK-RESIDENT-16]. The thread releases blocks that
     /// still wait at `stop(.now)`, and at any stop those that wait for other modes.
     ///
-    /// - Throws: A `RunLoopError`: `.notStarted`; `.loopEnded` once `stop` was called [RLK-RESIDENT-1]. `.forked`.
+    /// - Throws: A `RunLoopError`: `.notStarted`; `.loopEnded` once `stop` was called [RLK-RESIDENT-1]. Its text says
+    ///   whether the thread is stopping or has ended [RLK-ERROR-15]. `.forked`.
     public func perform(
       in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
     ) throws {

@@ -236,6 +236,20 @@ final class ErrorTextTests: XCTestCase {
     }
   }
 
+  /// After a stop and a join no loop accepts blocks any more.
+  func test_RLK_ERROR_15_aThreadThatHasEnded() throws {
+    let thread = RunLoop.Thread(name: "worker")
+    try thread.start()
+    thread.stop()
+    try thread.join()
+    for _ in 0..<2 {
+      let error = thrown { try thread.perform {} }
+      XCTAssertEqual(error, .loopEnded)
+      XCTAssertEqual(error?.description, "the thread \"worker\" has ended; make another one")
+    }
+    XCTAssertEqual(thrown { try thread.loop?.perform {} }?.description, "the run loop's thread has ended")
+  }
+
   /// Its loop has not ended: the block that asks runs on it.
   func test_RLK_ERROR_10_aThreadThatWasToldToStop() throws {
     let thread = RunLoop.Thread(name: "worker")
