@@ -48,7 +48,7 @@
     ///   - onStop: Called on the loop's thread after another thread, or a callout of either loop, has called `stop()`;
     ///     not after `detach()`. For example `{ CFRunLoopStop(CFRunLoopGetCurrent()) }`. Released with the host.
     /// - Throws: As `RunLoop.hostDescriptor(in:)`; `.system` if there is no descriptor left.
-    @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
+    @available(*, noasync, message: "call it on a host's thread, not in a task or a main with a top-level await")
     @discardableResult
     public init(
       of loop: RunLoopKit.RunLoop, in mode: RunLoopKit.RunLoop.Mode = .default,

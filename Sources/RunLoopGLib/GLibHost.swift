@@ -57,7 +57,7 @@
     ///     called `stop()`; not after `detach()`. For example `{ g_main_loop_quit(mainLoop) }`. Released with the
     ///     source.
     /// - Throws: As `RunLoop.hostDescriptor(in:)`.
-    @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
+    @available(*, noasync, message: "call it on a host's thread, not in a task or a main with a top-level await")
     @discardableResult
     public init(
       of loop: RunLoop, in mode: RunLoop.Mode = .default, context: OpaquePointer? = nil, priority: Int32 = 0,

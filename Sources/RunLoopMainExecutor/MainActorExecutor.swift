@@ -68,7 +68,7 @@ extension RunLoop.MainActorExecutor {
         "custom main executors need the trait MainExecutor and a compiler 6.3; RunLoop.main serves the main actor without"
     )
   #endif
-  @available(*, noasync, message: "a task is too late: call it first of all in a synchronous main")
+  @available(*, noasync, message: "a task is too late: call it first of all, in a main without a top-level await")
   public static func install() throws {
     let loop = RunLoop.main
     guard loop.isCurrent else { throw RunLoopError.wrongThread(call: "install()") }
@@ -92,7 +92,7 @@ extension RunLoop.MainActorExecutor {
         "custom main executors need the trait MainExecutor and a compiler 6.3; RunLoop.main serves the main actor without"
     )
   #endif
-  @available(*, noasync, message: "a task is too late: call it first of all in a synchronous main")
+  @available(*, noasync, message: "a task is too late: call it first of all, in a main without a top-level await")
   public static func install(hostedBy wake: @escaping @Sendable () -> Void) throws {
     guard RunLoop.main.isCurrent else { throw RunLoopError.wrongThread(call: "install(hostedBy:)") }
     let executor = HostedExecutor(wake)
@@ -126,7 +126,7 @@ extension RunLoop.MainActorExecutor {
   ///   else as `RunLoop.runUntilStopped(in:)`.
   /// - Thread: The main thread. - Re-entry: Allowed from callouts, and from a job of the main actor; no other job of
   ///   the main actor runs meanwhile. - Blocks: Until `stop()`.
-  @available(*, noasync, message: "it blocks its thread: call it from a synchronous main")
+  @available(*, noasync, message: "it blocks its thread: call it in a main without a top-level await")
   public static func run() throws { try drive() }
 
   /// Runs the main loop in the default mode until a condition is true, or until `stop()`, even if the mode has no
@@ -136,7 +136,7 @@ extension RunLoop.MainActorExecutor {
   ///   `RunLoop.run(until:in:timeout:)`.
   /// - Throws: As `run()`.
   /// - Thread: The main thread. - Re-entry: As for `run()`. - Blocks: Until the condition is true, or `stop()`.
-  @available(*, noasync, message: "it blocks its thread: in a task, await what makes the condition true")
+  @available(*, noasync, message: "it blocks: in a task, or a main with a top-level await, await what makes it true")
   public static func run(until condition: @autoclosure () -> Bool) throws { try drive(until: condition) }
 
   /// Ends the innermost run of the main loop. Does nothing without a run, and in a hosted process.
@@ -152,7 +152,7 @@ extension RunLoop.MainActorExecutor {
   ///   dialog that runs the host's loop: no other job runs before that one ends.
   /// - Throws: A `RunLoopError`: `.wrongThread`; `.mainExecutorNotInstalled`; `.mainActorNotHosted` after `install()`.
   /// - Thread: The main thread. - Blocks: No; it runs jobs, and waits for none.
-  @available(*, noasync, message: "the host of the main thread calls it, outside of tasks")
+  @available(*, noasync, message: "for the main thread's host, not in a task or a main with a top-level await")
   @discardableResult
   public static func drain() throws -> Int {
     switch state.current {

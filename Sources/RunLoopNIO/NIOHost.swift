@@ -66,7 +66,7 @@
     ///   `EventLoopError.unsupportedOperation` if it is of another kind; `.hostedElsewhere` if the loop has a host;
     ///   `.system` if there is no descriptor left, or no room for a thread; what SwiftNIO throws if it accepts no
     ///   channel, for example because the event loop shuts down.
-    @available(*, noasync, message: "hosting belongs to a thread: call it outside of tasks")
+    @available(*, noasync, message: "call it on a host's thread, not in a task or a main with a top-level await")
     @discardableResult
     public init(
       of loop: RunLoop, in mode: RunLoop.Mode = .default, on eventLoop: any EventLoop, onStop: (() -> Void)? = nil

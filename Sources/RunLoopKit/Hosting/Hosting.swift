@@ -9,7 +9,7 @@ extension RunLoop {
   /// - Thread: The loop's own. - Blocks: No. - Complexity: No system call after the first.
   /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`; `.system` if no
   ///   descriptor can be made.
-  @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
+  @available(*, noasync, message: "call it in the host's own loop, not in a task or a main with a top-level await")
   public func hostDescriptor(in mode: Mode = .default) throws -> HostDescriptor {
     try hostDescriptor(of: mode)
   }
@@ -45,7 +45,7 @@ extension RunLoop {
   ///   the loop waits in another mode for the host of the same callout: a host serves one mode at a time [RLK-HOST-17].
   ///   `.system` also if other code has closed the mode's timerfd and no descriptor is free for another one: nothing
   ///   would end the sleep [RLK-HOST-24].
-  @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
+  @available(*, noasync, message: "call it in the host's own loop, not in a task or a main with a top-level await")
   public func prepareToWait(in mode: Mode = .default) throws -> Bool {
     try prepareToWait(in: mode, for: nil)
   }
@@ -76,7 +76,7 @@ extension RunLoop {
   ///   call [RLK-HOST-15]; else `.timedOut`. `isEmpty(in:)` says whether anything is left to wait for.
   /// - Thread: The loop's own. - Blocks: No. - Re-entry: As `prepareToWait(in:)`.
   /// - Throws: As `prepareToWait(in:)`; `.forked` in the child of a callout that has forked [RLK-HOST-22].
-  @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
+  @available(*, noasync, message: "call it in the host's own loop, not in a task or a main with a top-level await")
   @discardableResult
   public func runPendingWork(in mode: Mode = .default) throws -> RunResult {
     let hosted = try checkHost(mode, "runPendingWork(in:)")
@@ -109,7 +109,7 @@ extension RunLoop {
   ///   them, have returned [RLK-HOST-20].
   /// - Thread: The loop's own. - Blocks: No.
   /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`, `.commonModeNotRunnable`.
-  @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
+  @available(*, noasync, message: "call it in the host's own loop, not in a task or a main with a top-level await")
   public func cancelWait(in mode: Mode = .default) throws {
     let call = "cancelWait(in:)"
     try checkOwner(call)

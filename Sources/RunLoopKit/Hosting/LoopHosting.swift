@@ -71,7 +71,7 @@ public final class LoopHosting {
   ///   - onFailure: Called once, by the call that fails, after `failure` was set and the host has left. Retained until
   ///     then, or until `leave()`.
   /// - Throws: As `RunLoop.hostDescriptor(in:)`.
-  @available(*, noasync, message: "hosting belongs to a thread: call it in the host's own loop, outside of tasks")
+  @available(*, noasync, message: "call it in the host's own loop, not in a task or a main with a top-level await")
   public init(
     of loop: RunLoop, in mode: RunLoop.Mode = .default, onStop: (() -> Void)? = nil,
     onFailure: ((any Error) -> Void)? = nil

@@ -78,7 +78,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// The calling thread's loop, made on first use.
   ///
   /// - Complexity: O(1), no system call after the first. - SeeAlso: `CFRunLoopGetCurrent`.
-  @available(*, noasync, message: "a task has no thread: call it from a synchronous main or a thread of your own")
+  @available(*, noasync, message: "a task has no thread: use one of yours, or a main without a top-level await")
   public static var current: RunLoop { ThreadRecord.current.currentLoop }
 
   /// The main thread's loop, on every thread [RLK-FORK-3].

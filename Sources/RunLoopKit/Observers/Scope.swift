@@ -11,7 +11,7 @@ extension RunLoop {
     /// Runs `body` in a scope of its own, which ends when `body` returns or throws.
     ///
     /// - Thread: Any; the scope belongs to the calling thread.
-    @available(*, noasync, message: "scopes belong to a thread: use them from synchronous code")
+    @available(*, noasync, message: "a scope is a thread's: do not use it in a task or a main with a top-level await")
     public static func with<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
       let scopes = ThreadRecord.current.scopes
       let height = scopes.height
@@ -20,13 +20,13 @@ extension RunLoop {
     }
 
     /// Runs `action` when the innermost scope of this thread ends.
-    @available(*, noasync, message: "scopes belong to a thread: use them from synchronous code")
+    @available(*, noasync, message: "a scope is a thread's: do not use it in a task or a main with a top-level await")
     public static func deferred(_ action: @escaping () -> Void) {
       ThreadRecord.current.scopes.push(.action(action))
     }
 
     /// Releases `object` when the innermost scope of this thread ends.
-    @available(*, noasync, message: "scopes belong to a thread: use them from synchronous code")
+    @available(*, noasync, message: "a scope is a thread's: do not use it in a task or a main with a top-level await")
     public static func autorelease(_ object: AnyObject) {
       ThreadRecord.current.scopes.push(.object(object))
     }

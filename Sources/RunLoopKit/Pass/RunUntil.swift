@@ -30,7 +30,7 @@ extension RunLoop {
   /// - Re-entry: Allowed, also in `condition` [RLK-UNTIL-5].
   /// - Blocks: While it runs the loop.
   /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common`.
-  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
+  @available(*, noasync, message: "it blocks: call it, or run { await ... }, in a main without a top-level await")
   public func run(
     until condition: @autoclosure () -> Bool, in mode: Mode = .default, timeout: Duration? = nil
   ) throws -> ConditionResult {

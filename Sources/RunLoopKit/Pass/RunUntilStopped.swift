@@ -7,7 +7,7 @@ extension RunLoop {
   /// - Returns: `.stopped`.
   /// - Thread: The loop's own.
   /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common` [RLK-DIAG-5].
-  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
+  @available(*, noasync, message: "it blocks: call it, or run { await ... }, in a main without a top-level await")
   @discardableResult
   public func runUntilStopped(in mode: Mode = .default) throws -> RunResult {
     try checkOwner("runUntilStopped(in:)")

@@ -34,7 +34,7 @@ extension RunLoop {
   ///   can be made [RLK-RUN-9, RLK-RUN-10]: the run has then called the observers of after-waiting and exit, and the
   ///   loop's description reports the failure.
   /// - SeeAlso: `CFRunLoopRun`, `CFRunLoopRunInMode`.
-  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
+  @available(*, noasync, message: "it blocks: call it, or run { await ... }, in a main without a top-level await")
   @discardableResult
   public func run(
     in mode: Mode = .default, for limit: Duration? = nil, returnAfterSourceHandled: Bool = false
@@ -44,7 +44,7 @@ extension RunLoop {
   }
 
   /// As `run(in:for:returnAfterSourceHandled:)`, but `until` is the moment at which the run times out.
-  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
+  @available(*, noasync, message: "it blocks: call it, or run { await ... }, in a main without a top-level await")
   @discardableResult
   public func run(
     in mode: Mode = .default, until: Instant, returnAfterSourceHandled: Bool = false

@@ -17,7 +17,7 @@ extension RunLoop {
   /// - Re-entry: Allowed. The modes run in the order in which they were made. In a callout these runs are nested: they
   ///   do not call timers and descriptor sources whose callouts are on the stack.
   /// - Throws: As `run(in:for:)`; `.inSignalHandler`.
-  @available(*, noasync, message: "it blocks its thread: call it, or run { await ... }, from a synchronous main")
+  @available(*, noasync, message: "it blocks: call it, or run { await ... }, in a main without a top-level await")
   @discardableResult
   public func runAllModes(
     slice: Duration = .milliseconds(1), until isDone: () -> Bool

@@ -79,7 +79,7 @@ extension RunLoop {
     /// - Returns: True if it has flushed.
     /// - Thread: The loop's own.
     /// - Throws: A `RunLoopError`: `.wrongThread`, `.loopEnded`, `.forked`.
-    @available(*, noasync, message: "it belongs to the loop's thread: in a task, await loop.performAndWait { ... }")
+    @available(*, noasync, message: "in a task, or a main with a top-level await, await loop.performAndWait { ... }")
     @discardableResult
     public func flush() throws -> Bool {
       try loop.checkOwner("flush()")

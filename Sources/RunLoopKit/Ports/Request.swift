@@ -18,7 +18,7 @@ extension RunLoop.Port.SendRight {
   ///   `.loopEnded`, also if `RunLoop.Thread.stop(.now)` stops the thread [RLK-MSG-30]. `.portInvalid`;
   ///   `.commonModeNotRunnable`; else as `send(_:timeout:)`.
   /// - Thread: Any; the call runs the loop of that thread. - Re-entry: Allowed. - Blocks: While it runs the loop.
-  @available(*, noasync, message: "it runs the thread's loop: in a task, await the async form, which takes no mode")
+  @available(*, noasync, message: "in a task, or a main with a top-level await, await the async form without a mode")
   public func request(
     _ message: RunLoop.Message, timeout: Duration? = nil, in mode: RunLoop.Mode = .default
   ) throws -> RunLoop.Message {

@@ -24,7 +24,7 @@ extension RunLoop.Port {
     /// - Thread: Any. - Re-entry: Allowed. - Blocks: While the port is full.
     /// - Complexity: O(components); a write(2) if it wakes a loop that sleeps [RLK-MSG-39, RLK-MSG-40]. Between
     ///   processes one sendmsg(2).
-    @available(*, noasync, message: "it blocks its thread while the port is full: in a task, await the async form")
+    @available(*, noasync, message: "it may block: in a task, or a main with a top-level await, await the async form")
     public func send(_ message: RunLoop.Message, timeout: Duration? = nil) throws {
       guard let timeout else { return try destination.send(message, .forever) }
       try destination.send(message, .until(Deadline(timeout)))

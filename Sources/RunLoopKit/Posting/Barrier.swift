@@ -14,13 +14,13 @@ extension RunLoop {
   ///   ended, or if it ends and releases the blocks before they have run [RLK-BARRIER-2]. `.forked`.
   /// - Thread: Any but the loop's own. - Blocks: Until the blocks have run. - Complexity: As for `performAndWait`.
   /// - SeeAlso: `dispatch_barrier_sync`.
-  @available(*, noasync, message: "it blocks its thread: in a task, await loop.performAndWait {}")
+  @available(*, noasync, message: "it blocks: in a task, or a main with a top-level await, await performAndWait {}")
   public func barrier(in modes: Mode..., timeout: Duration? = nil) throws {
     try barrier(in: NamedModes(modes), timeout: timeout)
   }
 
   /// As `barrier(in:timeout:)`, in the modes of a list. An empty list stands for the default mode [RLK-PERFORM-6].
-  @available(*, noasync, message: "it blocks its thread: in a task, await loop.performAndWait {}")
+  @available(*, noasync, message: "it blocks: in a task, or a main with a top-level await, await performAndWait {}")
   public func barrier(in modes: [Mode], timeout: Duration? = nil) throws {
     try barrier(in: NamedModes(modes), timeout: timeout)
   }

@@ -25,7 +25,7 @@ extension RunLoop {
   /// - Complexity: O(1) and, if it has to wait, one futex(2) call on each side besides the wake; withdrawing is
   ///   O(blocks that wait).
   /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`.
-  @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
+  @available(*, noasync, message: "it blocks: in a task, or a main with a top-level await, await the async form")
   public func performAndWait<R, E: Error>(
     in modes: Mode..., timeout: Duration? = nil, block: () throws(E) -> R
   ) throws -> R {
@@ -34,7 +34,7 @@ extension RunLoop {
 
   /// As `performAndWait(in:timeout:block:)`, in the modes of a list. An empty list stands for the default mode
   /// [RLK-PERFORM-6].
-  @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
+  @available(*, noasync, message: "it blocks: in a task, or a main with a top-level await, await the async form")
   public func performAndWait<R, E: Error>(
     in modes: [Mode], timeout: Duration? = nil, block: () throws(E) -> R
   ) throws -> R {

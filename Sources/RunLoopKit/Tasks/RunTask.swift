@@ -34,7 +34,7 @@ extension RunLoop {
   /// - Thread: The loop's own.
   /// - Re-entry: Allowed from callouts.
   /// - Blocks: Until the function has returned.
-  @available(*, noasync, message: "it blocks its thread: in a task, await the function itself")
+  @available(*, noasync, message: "it blocks: in a task, or a main with a top-level await, await the function itself")
   public func run<R: Sendable>(
     in mode: Mode = .default, @_inheritActorContext _ body: sending @escaping @isolated(any) () async throws -> R
   ) throws -> R {

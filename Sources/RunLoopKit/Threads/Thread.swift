@@ -58,7 +58,7 @@ extension RunLoop {
     ///   system has no room for one more thread (you may start it later) [RLK-RESIDENT-9], or no descriptor for its
     ///   loop. `.forked`.
     /// - Thread: Any. - Blocks: Until `setUp` has returned. - Complexity: That of creating a thread.
-    @available(*, noasync, message: "it waits for the thread's set-up: in a task, await the async form")
+    @available(*, noasync, message: "it blocks: in a task, or a main with a top-level await, await the async form")
     public func start() throws { try resident.start() }
 
     /// As the synchronous form, but suspends the task until `setUp` has returned [RLK-ASYNC-5]. Cancelling the task
@@ -98,7 +98,7 @@ extension RunLoop {
     /// The call does not stop the thread. Any number of threads may wait, at any time [RLK-RESIDENT-20].
     /// - Parameter timeout: How long the call waits. Zero or less means not at all; nil means for ever [RLK-VALUE-1].
     /// - Throws: A `RunLoopError`: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
-    @available(*, noasync, message: "it blocks its thread: in a task, await the async form")
+    @available(*, noasync, message: "it blocks: in a task, or a main with a top-level await, await the async form")
     public func join(timeout: Duration? = nil) throws { try resident.join(Deadline(timeout)) }
 
     /// As the synchronous form, but suspends the task until the thread is over [RLK-ASYNC-6].
