@@ -48,7 +48,7 @@ extension RunLoop {
       after delay: Duration, interval: Duration = .zero, tolerance: Duration? = nil,
       on clock: TimerClock = .suspending, in mode: Mode = .default, _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
-      try timer(clock, Time.advance(loop.kernel.now(clock), by: delay), interval, tolerance, mode, body)
+      try timer(clock, Time.advance(loop.kernel.now(clock), by: delay), interval, tolerance, 0, mode, body)
     }
 
     /// Does what `timer(after:interval:tolerance:on:in:_:)` does, but with an absolute first date. The date's type
@@ -58,31 +58,43 @@ extension RunLoop {
       fireDate: some ClockInstant, interval: Duration = .zero, tolerance: Duration? = nil, in mode: Mode = .default,
       _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
-      try timer(type(of: fireDate).clock, fireDate.nanoseconds, interval, tolerance, mode, body)
+      try timer(type(of: fireDate).clock, fireDate.nanoseconds, interval, tolerance, 0, mode, body)
     }
 
-    /// Creates a disarmed timer that fires once for each date that the program sets, and adds it to `mode`.
+    /// Creates a disarmed timer that fires once for each date that the program sets, and adds it to `mode`: the
+    /// counterpart of `Timer(rearmableOn:tolerance:order:_:)`.
     /// - Parameters:
+    ///   - clock: The clock of the timer's dates.
     ///   - tolerance: How late the loop may fire the timer to save a wake. Zero or less means not at all, nil the
     ///     loop's `defaultTimerTolerance`.
-    ///   - clock: The clock of the timer's dates.
+    ///   - order: Ignored: timers fire in the order of their dates.
     ///   - mode: `.common` stands for all common modes.
     ///   - body: Called on this thread each time the timer fires.
     /// - Throws: As `add(_:to:)`.
     public func rearmableTimer(
-      tolerance: Duration? = nil, on clock: TimerClock = .suspending, in mode: Mode = .default,
+      on clock: TimerClock = .suspending, tolerance: Duration? = nil, order: Int = 0, in mode: Mode = .default,
       _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
-      try timer(clock, Time.forever, .forever, tolerance, mode, body)
+      try timer(clock, Time.forever, .forever, tolerance, order, mode, body)
+    }
+
+    /// Does what `rearmableTimer(on:tolerance:order:in:_:)` does, but sets the first date: the counterpart of
+    /// `Timer(rearmable:tolerance:order:_:)`. The date's type chooses the timer's clock [RLK-LOCAL-4].
+    @discardableResult
+    public func rearmableTimer(
+      fireDate: some ClockInstant, tolerance: Duration? = nil, order: Int = 0, in mode: Mode = .default,
+      _ body: @escaping (Timer) -> Void
+    ) throws -> Timer {
+      try timer(type(of: fireDate).clock, fireDate.nanoseconds, .forever, tolerance, order, mode, body)
     }
 
     private func timer(
-      _ clock: TimerClock, _ date: UInt64, _ interval: Duration, _ tolerance: Duration?, _ mode: Mode,
+      _ clock: TimerClock, _ date: UInt64, _ interval: Duration, _ tolerance: Duration?, _ order: Int, _ mode: Mode,
       _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
       try added(
         Timer(
-          clock, date: date, interval: interval, tolerance: tolerance, order: 0, onlyLoop: loop,
+          clock, date: date, interval: interval, tolerance: tolerance, order: order, onlyLoop: loop,
           unchecked: body),
         to: mode)
     }

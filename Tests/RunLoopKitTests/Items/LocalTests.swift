@@ -143,12 +143,32 @@ final class LocalTests: XCTestCase {
         ]
         XCTAssertEqual(timers.map(\.interval), [interval, interval, interval, interval])
         XCTAssertEqual(timers.map(\.clock), [.continuous, .suspending, .continuous, .wall])
-        let rearmable = try local.rearmableTimer(tolerance: tolerance, on: .wall, in: mode) { _ in }
-        XCTAssertTrue(rearmable.isRearmable && rearmable.clock == .wall)
+        let rearmable = try local.rearmableTimer(on: .wall, tolerance: tolerance, order: 3, in: mode) { _ in }
+        XCTAssertTrue(rearmable.isRearmable && rearmable.clock == .wall && rearmable.order == 3)
         XCTAssertEqual((timers + [rearmable]).map(\.tolerance), Array(repeating: tolerance, count: 5))
         XCTAssertEqual(Set(loop.items(in: mode).map { ObjectIdentifier($0) }).count, 5)
         XCTAssertEqual(loop.items(in: .default), [])
       }
+    }
+  }
+
+  /// As the initialiser of the type has it: armed for a date, on the clock of that date, and again after it has fired.
+  func test_RLK_LOCAL_4_aRearmableTimerMayHaveAFirstDate() {
+    onThread {
+      let (loop, mode, calls) = (RunLoop.current, "dated" as RunLoop.Mode, Box(0))
+      try loop.assumeOnLoop { local in
+        let date = RunLoop.ContinuousInstant.now.advanced(by: .milliseconds(1))
+        let timer = try local.rearmableTimer(fireDate: date, tolerance: .zero, order: 2, in: mode) { timer in
+          calls.value += 1
+          if calls.value == 2 { loop.stop() } else { timer.rearm(after: .milliseconds(1)) }
+        }
+        XCTAssertTrue(timer.isRearmable && timer.clock == .continuous && timer.order == 2)
+        XCTAssertEqual(timer.continuousFireDate, date)
+        XCTAssertEqual(try loop.run(in: mode, for: .seconds(60)), .stopped)
+        XCTAssertEqual(timer.continuousFireDate, .distantFuture)
+        timer.invalidate()
+      }
+      XCTAssertEqual(calls.value, 2)
     }
   }
 
