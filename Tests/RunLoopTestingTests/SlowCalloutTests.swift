@@ -75,11 +75,153 @@ private final class Reports: Sendable {
       try loop.run(for: .zero)
       expect(.port, "inbox")
 
-      try loop.performWhenIdle { time.advance(by: slow) }
+      try loop.performWhenIdle(label: "idle work") { time.advance(by: slow) }
       #expect(try loop.run(for: .seconds(1)) == .timedOut)
-      expect(.block, "block")
+      expect(.block, "idle work")
       try descriptors(time, loop) { expect($0, $1) }
       try hosted(time, loop) { expect($0, $1) }
+    }
+  }
+
+  /// Of what has no label, where the function that was called takes the line.
+  @Test func test_RLK_STAT_4_theLineThatMadeItIsTold() async throws {
+    try await VirtualTime.run { time in
+      let (loop, reports) = (RunLoop.current, Reports())
+      try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in })
+      loop.reportSlowCallouts(longerThan: limit, to: reports.append)
+      let work: @Sendable () -> Void = { time.advance(by: slow) }
+      /// - Parameter count: How many lines above the call the item was made, or the block queued.
+      func expect(_ kind: RunLoop.SlowCallout.Kind, _ what: String, above count: Int = 1, _ line: Int = #line) throws {
+        try loop.run(for: .milliseconds(200))
+        let (told, name) = (reports.take(), "\(what) at \(#fileID):\(line - count)")
+        #expect(told.map(\.kind) == [kind] && told.map(\.name) == [name])
+      }
+      let commit = try RunLoop.Commit(on: loop, work)
+      commit.setNeeded()
+      try expect(.observer, "observer", above: 2)
+      let group = try RunLoop.Commit(on: loop, at: .afterReady, work)
+      group.setNeeded()
+      try expect(.timer, "timer", above: 2)
+      let link = RunLoop.DisplayLink { link, _ in
+        work()
+        link.invalidate()
+      }
+      try link.add(to: loop)
+      try expect(.timer, "timer", above: 5)
+      try loop.perform(after: .zero, block: work)
+      try expect(.timer, "timer")
+      try loop.perform(after: .zero, in: [.default], block: work)
+      try expect(.timer, "timer")
+      try loop.performAsSource(block: work)
+      try expect(.block, "block")
+      try loop.performAsSource(in: [.default], block: work)
+      try expect(.block, "block")
+      try loop.performWhenIdle(block: work)
+      try expect(.block, "block")
+      try loop.assumeOnLoop { local in
+        let own = try local.commit(work)
+        own.setNeeded()
+        try expect(.observer, "observer", above: 2)
+        own.invalidate()
+        try local.perform(after: .zero, block: work)
+        try expect(.timer, "timer")
+        try local.performWhenIdle(block: work)
+        try expect(.block, "block")
+      }
+      commit.invalidate()
+      group.invalidate()
+    }
+  }
+
+  @Test func test_RLK_STAT_5_patternsPerformsAndBlocksHaveLabels() async throws {
+    try await VirtualTime.run { time in
+      let (loop, reports) = (RunLoop.current, Reports())
+      try loop.add(RunLoop.Timer(fireDate: .distantFuture) { _ in })
+      loop.reportSlowCallouts(longerThan: limit, to: reports.append)
+      let work: @Sendable () -> Void = { time.advance(by: slow) }
+      func expect(_ names: String...) throws {
+        try loop.run(for: .milliseconds(200))
+        #expect(reports.take().map(\.name) == names)
+      }
+      for moment in [RunLoop.Commit.Moment.beforeWaiting, .afterReady] {
+        let commit = try RunLoop.Commit(on: loop, at: moment, work)
+        #expect(commit.label == nil)
+        commit.label = "layout"
+        #expect(commit.label == "layout" && loop.description.contains("<observer \"layout\" order 2000000"))
+        commit.setNeeded()
+        try expect("layout")
+        commit.invalidate()
+      }
+      let link = RunLoop.DisplayLink { link, _ in
+        work()
+        link.invalidate()
+      }
+      link.label = "frames"
+      try link.add(to: loop)
+      try expect("frames")
+      #expect(link.label == "frames")
+
+      let delayed = try loop.perform(after: .zero, block: work)
+      #expect(delayed.label == nil)
+      delayed.label = "later"
+      #expect(delayed.label == "later" && loop.description.contains("<timer \"later\" order 0"))
+      try expect("later")
+      #expect(delayed.label == nil)
+      delayed.label = "too late"
+
+      try loop.perform(label: "posted", block: work)
+      try loop.perform(block: work)
+      try loop.enqueue(label: "queued", in: "never", .default, block: work)
+      try loop.performAsSource(label: "source", block: work)
+      try loop.performAsSource(in: [.default], label: "source of a list", block: work)
+      try expect("posted", "block", "queued", "source", "source of a list")
+      try loop.performWhenIdle(label: "idle", block: work)
+      try expect("idle")
+      try loop.assumeOnLoop { local in
+        try local.perform(label: "own", block: work)
+        try local.enqueue(label: "own, queued", block: work)
+        try expect("own", "own, queued")
+        try local.performWhenIdle(label: "own, idle", block: work)
+        try expect("own, idle")
+      }
+    }
+  }
+
+  /// A run in a labelled block gives its label to no other callout, and no other label to it.
+  @Test func labelsOfNestedBlocksAreTheirOwn() async throws {
+    try await VirtualTime.run { time in
+      let (loop, reports) = (RunLoop.current, Reports())
+      loop.reportSlowCallouts(longerThan: limit, to: reports.append)
+      try loop.perform(label: "outer") {
+        orFail {
+          try loop.perform(label: "inner", in: .tracking) { time.advance(by: slow) }
+          try loop.perform(in: .tracking) { time.advance(by: slow) }
+          try loop.run(in: .tracking, for: .zero)
+        }
+        time.advance(by: slow)
+      }
+      try loop.perform { time.advance(by: slow) }
+      try loop.run(for: .zero)
+      #expect(reports.take().map(\.name) == ["inner", "block", "outer", "block"])
+    }
+  }
+
+  @Test func test_RLK_STAT_5_aLabelledBlockIsDroppedAsAnyOther() async throws {
+    try await VirtualTime.run { time in
+      let dropped = Mutex(0)
+      let thread = RunLoop.Thread(name: "ends")
+      try thread.start()
+      let loop = try #require(thread.loop)
+      try loop.perform(label: "never", in: "never", block: {}, onDrop: { dropped.withLock { $0 += 1 } })
+      thread.stop()
+      try thread.join()
+      #expect(dropped.withLock { $0 } == 1)
+      #expect(throws: RunLoopError.loopEnded) {
+        try loop.perform(label: "late", block: {}, onDrop: { dropped.withLock { $0 += 1 } })
+      }
+      #expect(throws: RunLoopError.loopEnded) { try loop.enqueue(label: "late") {} }
+      #expect(dropped.withLock { $0 } == 1)
+      withExtendedLifetime(time) {}
     }
   }
 

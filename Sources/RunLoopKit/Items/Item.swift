@@ -93,6 +93,16 @@ extension RunLoop {
     /// The label in descriptions, where it follows the kind; empty if there is none.
     package final var labelText: String { label.map { " \"\($0)\"" } ?? "" }
 
+    /// Where the program made the item, if the function that it called knows that. Set before the item is added.
+    package final var place: CallPlace {
+      get { extras?.place ?? CallPlace() }
+      set { (extras ?? makeExtras()).place = newValue }
+    }
+
+    /// The item's name in reports of slow callouts: the label; without one, the kind and the line that made the item;
+    /// if that is not known either, the description. Calls user code.
+    final var nameInReports: String { label ?? place.text.map { "\(kind.words) at \($0)" } ?? description }
+
     /// The kind and the label, for errors. Calls no user code.
     package final var nameInErrors: String { "the \(kind.words)\(labelText)" }
 

@@ -205,10 +205,13 @@ extension RunLoop.Local {
     try loop.enqueue(in: modes, block: block)
   }
 
-  /// As `RunLoop.performWhenIdle(in:block:onDrop:)`.
-  public func performWhenIdle(in mode: RunLoop.Mode = .default, block: @escaping () -> Void) throws {
+  /// As `RunLoop.performWhenIdle(in:label:file:line:block:onDrop:)`.
+  public func performWhenIdle(
+    in mode: RunLoop.Mode = .default, label: String? = nil, file: StaticString = #fileID, line: UInt = #line,
+    block: @escaping () -> Void
+  ) throws {
     nonisolated(unsafe) let block = block
-    try loop.performWhenIdle(in: mode, block: block)
+    try loop.performWhenIdle(in: mode, label: label, file: file, line: line, block: block)
   }
 }
 

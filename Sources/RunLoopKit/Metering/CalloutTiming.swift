@@ -5,8 +5,8 @@ struct CalloutTimes {
   /// For each timed callout or run: when it began, and how long the ones inside it took. The innermost last.
   private var enclosed: ContiguousArray<(began: UInt64, inside: UInt64)> = []
   fileprivate var isReporting = false
-  /// The item that was called instead of the one whose turn it was.
-  fileprivate var substitute: RunLoop.Item?
+  /// The item that was called instead of the one whose turn it was, or a `NamedBlock`.
+  fileprivate var substitute: AnyObject?
 
   fileprivate var isTiming: Bool { !enclosed.isEmpty }
   var count: Int { enclosed.count }
@@ -88,10 +88,12 @@ struct CalloutTiming {
   ) {
     let taken = loop.owner.times.end(began)
     let substitute = loop.owner.times.substitute.take()
+    let called = substitute as? RunLoop.Item
     guard loop.isInThisProcess, let counters = loop.counters,
       taken > counters.pointee.slowLimit.load(ordering: .relaxed)
     else { return }
-    Self.report(taken, substitute ?? item, substitute?.kind.called ?? kind, mode, on: loop)
+    let block = kind == .block ? (substitute as? NamedBlock)?.name : nil
+    Self.report(taken, called ?? item, block, called?.kind.called ?? kind, mode, on: loop)
   }
 }
 
@@ -112,7 +114,8 @@ extension RunLoop.Item.Kind {
 extension CalloutTiming {
   /// Reports a slow callout, unless the reporter is on the stack and has run the loop. - Thread: The loop's own.
   fileprivate static func report(
-    _ taken: UInt64, _ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, _ mode: ModePointer?, on loop: RunLoop
+    _ taken: UInt64, _ item: RunLoop.Item?, _ block: BlockName?, _ kind: RunLoop.SlowCallout.Kind,
+    _ mode: ModePointer?, on loop: RunLoop
   ) {
     guard !loop.owner.times.isReporting else { return }
     let (reporter, mode) = loop.lock.withLock {
@@ -121,13 +124,28 @@ extension CalloutTiming {
     guard let reporter else { return }
     loop.owner.times.isReporting = true
     let timing = CalloutTiming(on: loop)  // the reporter's time does not count for the enclosing callout
-    let name = item.map { $0.label ?? $0.description } ?? (kind == .mainQueue ? "main queue" : "block")
+    let name = item?.nameInReports ?? block?.text ?? (kind == .mainQueue ? "main queue" : "block")
     let slow = RunLoop.SlowCallout(
       kind: kind, name: name, mode: mode ?? .default, duration: Duration(nanoseconds: taken))
     __RUNLOOPKIT_IS_REPORTING_A_SLOW_CALLOUT__(reporter, slow)
     timing.end(on: loop)
     loop.owner.times.isReporting = false
   }
+}
+
+// MARK: Blocks
+
+/// Keeps the name of the block that has just been performed until its timing ends.
+private final class NamedBlock {
+  let name: BlockName
+
+  init(_ name: BlockName) { self.name = name }
+}
+
+extension RunLoop {
+  /// Notes the name of a block whose closure has just returned; does nothing if the block is not timed.
+  /// - Thread: The loop's own.
+  func hasPerformed(_ name: BlockName) { if owner.times.isTiming { owner.times.substitute = NamedBlock(name) } }
 }
 
 // MARK: For RunLoopEvents and RunLoopPorts, whose own items call other items

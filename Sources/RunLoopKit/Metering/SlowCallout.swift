@@ -27,7 +27,9 @@ extension RunLoop {
 
     /// What was called.
     public let kind: Kind
-    /// The item's label, or its description if it has none. If no item was called, "block" or "main queue".
+    /// The label of the item or block. Without a label it is the line that made the item or queued the block, such as
+    /// `timer at Server/main.swift:12`, if the function that was called there has parameters `file` and `line`
+    /// [RLK-STAT-4]. Otherwise it is the item's description, or "block", or "main queue".
     public let name: String
     /// The mode in which the loop made the callout.
     public let mode: Mode

@@ -32,12 +32,14 @@ extension RunLoop {
     ///     the tracking mode must happen in that mode.
     ///   - moment: When to flush. With `.afterReady` the commit adds a timer, which keeps the modes from being empty.
     ///   - order: The order among the observers of before-waiting and exit; by default the flush comes after most.
+    ///   - file: Named by reports of a slow flush, as `line`; leave both out.
+    ///   - line: The line of the call.
     ///   - flush: Called on the loop's thread, with no lock held, once for all calls of `setNeeded()` since the last
     ///     flush.
     /// - Throws: As `add(_:to:)`. After an error no part of the commit stays in the loop [RLK-PATTERN-8].
     public init(
       on loop: RunLoop, in mode: Mode = .common, at moment: Moment = .beforeWaiting, order: Int = 2_000_000,
-      _ flush: @escaping @Sendable () -> Void
+      file: StaticString = #fileID, line: UInt = #line, _ flush: @escaping @Sendable () -> Void
     ) throws {
       let core = Core(flush)
       self.core = core
@@ -51,12 +53,24 @@ extension RunLoop {
         timer = Timer(rearmable: .distantFuture, tolerance: .zero) { _ in _ = core.flush() }
         observer = Observer(.exit, order: order) { _, _ in _ = core.flush() }
       }
+      observer.place = CallPlace(file, line)
+      timer?.place = observer.place
       try loop.add(observer, to: mode)
       do {
         if let timer { try loop.add(timer, to: mode) }
       } catch {
         observer.invalidate()
         throw error
+      }
+    }
+
+    /// A name for the commit, which the loop's description and reports of slow callouts show. Nil at first.
+    /// - Thread: Any.
+    public var label: String? {
+      get { observer.label }
+      nonmutating set {
+        observer.label = newValue
+        timer?.label = newValue
       }
     }
 
@@ -130,10 +144,10 @@ extension RunLoop.Local {
   /// - Throws: As `Commit`'s initialiser.
   public func commit(
     in mode: RunLoop.Mode = .common, at moment: RunLoop.Commit.Moment = .beforeWaiting, order: Int = 2_000_000,
-    _ flush: @escaping () -> Void
+    file: StaticString = #fileID, line: UInt = #line, _ flush: @escaping () -> Void
   ) throws -> RunLoop.Commit {
     // Safe, because only this thread calls and releases the closure.
     nonisolated(unsafe) let flush = flush
-    return try RunLoop.Commit(on: loop, in: mode, at: moment, order: order) { flush() }
+    return try RunLoop.Commit(on: loop, in: mode, at: moment, order: order, file: file, line: line) { flush() }
   }
 }

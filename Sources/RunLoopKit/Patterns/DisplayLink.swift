@@ -28,14 +28,20 @@ extension RunLoop {
     /// Creates a link in no mode. Its first frame is due one frame's duration after it is first added.
     /// - Parameters:
     ///   - rate: The number of frames and their duration.
+    ///   - file: Named by reports of a slow callout, as `line`; leave both out.
+    ///   - line: The line of the call.
     ///   - body: Called on the loop's thread, with no lock held; kept until the link is invalidated or gone.
     public init(
-      rate: FrameRate = FrameRate(frames: 60), _ body: @escaping @Sendable (DisplayLink, Frame) -> Void
+      rate: FrameRate = FrameRate(frames: 60), file: StaticString = #fileID, line: UInt = #line,
+      _ body: @escaping @Sendable (DisplayLink, Frame) -> Void
     ) {
-      self.init(rate, onlyLoop: nil, unchecked: body)
+      self.init(rate, onlyLoop: nil, at: CallPlace(file, line), unchecked: body)
     }
 
-    fileprivate init(_ rate: FrameRate, onlyLoop: RunLoop?, unchecked body: @escaping (DisplayLink, Frame) -> Void) {
+    fileprivate init(
+      _ rate: FrameRate, onlyLoop: RunLoop?, at place: CallPlace,
+      unchecked body: @escaping (DisplayLink, Frame) -> Void
+    ) {
       let core = Core(rate)
       self.core = core
       // The interval only keeps the timer from being one-shot, since each callout sets the next date. The tolerance is
@@ -43,11 +49,18 @@ extension RunLoop {
       timer = Timer(
         .suspending, date: Time.forever, interval: .seconds(Int64.max), tolerance: .zero, order: 0, onlyLoop: onlyLoop,
         unchecked: { DisplayLink($0, core).fire(body) })
+      timer.place = place
     }
 
     private init(_ timer: Timer, _ core: Core) {
       self.timer = timer
       self.core = core
+    }
+
+    /// A name for the link, which the loop's description and reports of slow callouts show. Nil at first.
+    public var label: String? {
+      get { timer.label }
+      nonmutating set { timer.label = newValue }
     }
 
     /// Adds the link to a mode, as `RunLoop.add(_:to:)` adds an item. If the link was in no mode, its frames continue
@@ -128,14 +141,17 @@ extension RunLoop.Local {
   /// - Parameters:
   ///   - rate: The number of frames and their duration.
   ///   - mode: `.common` stands for all common modes.
+  ///   - file: Named by reports of a slow callout, as `line`; leave both out.
+  ///   - line: The line of the call.
   ///   - body: Called on this thread for each frame.
   /// - Throws: As `DisplayLink.add(to:in:)`.
   @discardableResult
   public func displayLink(
     rate: RunLoop.FrameRate = RunLoop.FrameRate(frames: 60), in mode: RunLoop.Mode = .default,
+    file: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping (RunLoop.DisplayLink, RunLoop.DisplayLink.Frame) -> Void
   ) throws -> RunLoop.DisplayLink {
-    let link = RunLoop.DisplayLink(rate, onlyLoop: loop, unchecked: body)
+    let link = RunLoop.DisplayLink(rate, onlyLoop: loop, at: CallPlace(file, line), unchecked: body)
     try link.add(to: loop, in: mode)
     return link
   }

@@ -45,6 +45,18 @@ extension RunLoop {
       lock.forkGeneration == Kernel.forkGeneration && lock.withLock { pending != nil }
     }
 
+    /// A name for the block, which the loop's description and reports of slow callouts show. Nil at first, and once the
+    /// block has begun or was cancelled; setting it does nothing then.
+    public var label: String? {
+      get { timer?.label }
+      set { timer?.label = newValue }
+    }
+
+    /// Nil unless the block is pending.
+    private var timer: Timer? {
+      lock.forkGeneration == Kernel.forkGeneration ? lock.withLock { pending?.timer } : nil
+    }
+
     /// Compares the keys without the lock, since their `==` is user code.
     func hasKey(_ key: AnyHashable?) -> Bool { lock.withLock { pending?.key } == key }
 

@@ -4,7 +4,7 @@ extension RunLoop {
   /// Runs `block` once on the loop's thread, in the next pass of the mode, and wakes the loop.
   ///
   /// A block does not count as a source: a run with `returnAfterSourceHandled` continues after it, as after
-  /// `CFRunLoopPerformBlock` and a wake [RLK-PERFORM-4]. To end such a run use `performAsSource(in:block:onDrop:)`,
+  /// `CFRunLoopPerformBlock` and a wake [RLK-PERFORM-4]. To end such a run use `performAsSource`,
   /// `performAndWait` or `RunLoop.Thread.perform`.
   ///
   /// Blocks run in the order in which they were queued; if a block queues another one, that waits until the loop next

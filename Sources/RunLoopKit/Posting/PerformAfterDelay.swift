@@ -13,6 +13,8 @@ extension RunLoop {
   ///     the default mode. `.common` stands for all common modes.
   ///   - target: Retained until the block has run or is cancelled; `cancelPerforms(target:key:)` finds the block by it.
   ///   - key: Distinguishes the performs of one target.
+  ///   - file: Named by reports of a slow block, as `line`; leave both out.
+  ///   - line: The line of the call.
   ///   - block: Released, like the target, right after it ran, on the loop's thread; else by the thread that cancels
   ///     it, or when the loop ends. No lock is held then [RLK-DELAY-4, RLK-DELAY-5].
   ///   - onDrop: Called once, instead of the block, if the block will never run: it was cancelled, its timer was
@@ -28,28 +30,33 @@ extension RunLoop {
   @discardableResult
   public func perform(
     after delay: Duration, tolerance: Duration? = nil, in modes: Mode..., target: AnyObject? = nil,
-    key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+    key: (any Hashable & Sendable)? = nil, file: StaticString = #fileID, line: UInt = #line,
+    block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws -> DelayedPerform {
     try perform(
-      after: delay, tolerance: tolerance, in: NamedModes(modes), target: target, key: key, block: block, onDrop: onDrop)
+      after: delay, tolerance: tolerance, in: NamedModes(modes), target: target, key: key, at: CallPlace(file, line),
+      block: block, onDrop: onDrop)
   }
 
-  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, in the modes of a list. An empty list stands for the
-  /// default mode [RLK-PERFORM-6].
+  /// As `perform(after:tolerance:in:target:key:file:line:block:onDrop:)`, in the modes of a list. An empty list stands
+  /// for the default mode [RLK-PERFORM-6].
   @discardableResult
   public func perform(
     after delay: Duration, tolerance: Duration? = nil, in modes: [Mode], target: AnyObject? = nil,
-    key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+    key: (any Hashable & Sendable)? = nil, file: StaticString = #fileID, line: UInt = #line,
+    block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws -> DelayedPerform {
     try perform(
-      after: delay, tolerance: tolerance, in: NamedModes(modes), target: target, key: key, block: block, onDrop: onDrop)
+      after: delay, tolerance: tolerance, in: NamedModes(modes), target: target, key: key, at: CallPlace(file, line),
+      block: block, onDrop: onDrop)
   }
 
-  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, in named modes.
+  /// As `perform(after:tolerance:in:target:key:file:line:block:onDrop:)`, in named modes.
   @discardableResult
   package func perform(
     after delay: Duration, tolerance: Duration? = nil, in modes: NamedModes, target: AnyObject? = nil,
-    key: (any Hashable & Sendable)? = nil, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+    key: (any Hashable & Sendable)? = nil, at place: CallPlace = CallPlace(), block: sending @escaping () -> Void,
+    onDrop: (@Sendable () -> Void)? = nil
   ) throws -> DelayedPerform {
     try checkUsable()
     let performed = DelayedPerform(
@@ -58,6 +65,7 @@ extension RunLoop {
       target: target.map { ObjectIdentifier($0) })
     let turn = DelayedTurn(performed)
     let timer = timer(after: delay, tolerance, onlyLoop: nil) { _ in turn.run() }
+    timer.place = place
     try schedule(performed, timer, modes, reportsDrop: onDrop != nil)
     return performed
   }
@@ -109,7 +117,7 @@ extension RunLoop {
 }
 
 extension RunLoop.Local {
-  /// As `RunLoop.perform(after:tolerance:in:target:key:block:onDrop:)`. Block and target are released on this
+  /// As `RunLoop.perform(after:tolerance:in:target:key:file:line:block:onDrop:)`. Block and target are released on this
   /// thread. If another thread cancels the perform, they are released after this thread's next callout [RLK-LOCAL-2].
   /// - Parameters:
   ///   - delay: Counts from now. With zero or less, the block runs as soon as the loop fires timers.
@@ -118,12 +126,15 @@ extension RunLoop.Local {
   ///   - mode: `.common` stands for all common modes.
   ///   - target: Retained with the block; `cancelPerforms(target:key:)` finds the block by it [RLK-LOCAL-3].
   ///   - key: Distinguishes the performs of one target.
+  ///   - file: Named by reports of a slow block, as `line`; leave both out.
+  ///   - line: The line of the call.
   ///   - block: Called once, on this thread.
   /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; `.system` if there is no memory for the timer.
   @discardableResult
   public func perform(
     after delay: Duration, tolerance: Duration? = nil, in mode: RunLoop.Mode = .default, target: AnyObject? = nil,
-    key: (any Hashable & Sendable)? = nil, block: @escaping () -> Void
+    key: (any Hashable & Sendable)? = nil, file: StaticString = #fileID, line: UInt = #line,
+    block: @escaping () -> Void
   ) throws -> RunLoop.DelayedPerform {
     try loop.checkUsable()
     // Only the timer retains block and target, because an item of one loop releases its closure on that loop's thread.
@@ -135,6 +146,7 @@ extension RunLoop.Local {
     let timer = loop.timer(after: delay, tolerance, onlyLoop: loop) { _ in
       withExtendedLifetime(target) { if turn.run() { block() } }
     }
+    timer.place = CallPlace(file, line)
     try loop.schedule(performed, timer, RunLoop.NamedModes([mode]), reportsDrop: false)
     return performed
   }

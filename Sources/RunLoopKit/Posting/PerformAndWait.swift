@@ -4,7 +4,7 @@ extension RunLoop {
   /// Runs `block` on the loop's thread, in the next pass of the mode, and waits for it.
   ///
   /// On the loop's own thread the block runs at once, whatever the mode [RLK-WAIT-1]. Otherwise it runs among the
-  /// loop's blocks and counts as a source, like a block of `performAsSource(in:block:onDrop:)`. The calling thread
+  /// loop's blocks and counts as a source, like a block of `performAsSource`. The calling thread
   /// sleeps meanwhile, and its own loop serves nothing [RLK-WAIT-2, RLK-PERFORM-1]. If two threads wait for each
   /// other's loops in this way, both wait for ever, unless one has given a timeout [RLK-WAIT-7].
   /// - Parameters:

@@ -11,6 +11,9 @@ extension RunLoop {
   /// - Parameters:
   ///   - modes: The block runs once, in the first of them that runs. Without any, it runs in the default mode.
   ///     `.common` stands for every mode that is common when the loop drains the queue.
+  ///   - label: The block's name in reports of slow callouts.
+  ///   - file: Named by these reports if there is no label, as `line`; leave both out.
+  ///   - line: The line of the call.
   ///   - block: Released right after it ran, or when the loop ends; with no lock held.
   ///   - onDrop: Called once, instead of the block, if the loop ends before it runs the block: on the ending thread,
   ///     with no lock held. Not called if this call throws, nor in a child of fork(2).
@@ -19,27 +22,38 @@ extension RunLoop {
   /// - Complexity: O(1), amortized; one write(2) if the loop sleeps.
   /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`; decision 0014.
   public func performAsSource(
-    in modes: Mode..., block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+    in modes: Mode..., label: String? = nil, file: StaticString = #fileID, line: UInt = #line,
+    block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws {
-    try performAsSource(in: NamedModes(modes), block: block, onDrop: onDrop)
+    let name = BlockName(label, at: CallPlace(file, line))
+    try performAsSource(in: NamedModes(modes), name, block: block, onDrop: onDrop)
   }
 
-  /// As `performAsSource(in:block:onDrop:)`, in the modes of a list. An empty list stands for the default mode
-  /// [RLK-PERFORM-6].
+  /// As `performAsSource(in:label:file:line:block:onDrop:)`, in the modes of a list. An empty list stands for the
+  /// default mode [RLK-PERFORM-6].
   public func performAsSource(
-    in modes: [Mode], block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+    in modes: [Mode], label: String? = nil, file: StaticString = #fileID, line: UInt = #line,
+    block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws {
-    try performAsSource(in: NamedModes(modes), block: block, onDrop: onDrop)
+    let name = BlockName(label, at: CallPlace(file, line))
+    try performAsSource(in: NamedModes(modes), name, block: block, onDrop: onDrop)
   }
 
-  /// As `performAsSource(in:block:onDrop:)`, in named modes.
+  /// As `performAsSource(in:label:file:line:block:onDrop:)`, in named modes, for a block without a name.
   package func performAsSource(
     in modes: NamedModes, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+  ) throws(RunLoopError) {
+    try performAsSource(in: modes, BlockName(nil), block: block, onDrop: onDrop)
+  }
+
+  private func performAsSource(
+    in modes: NamedModes, _ name: BlockName, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)?
   ) throws(RunLoopError) {
     let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
     try post(posted, in: modes) { [self] in
       noteSourcePerform()
       posted.run()
+      hasPerformed(name)
     }
   }
 

@@ -64,12 +64,14 @@ extension RunLoop {
 
   /// Runs `block` on the loop's thread after a delay, and suspends the task until it has run.
   ///
-  /// As `perform(after:tolerance:in:target:key:block:onDrop:)`, with the block's result. Cancelling the task cancels
-  /// the block [RLK-ASYNC-4].
+  /// As `perform(after:tolerance:in:target:key:file:line:block:onDrop:)`, with the block's result. Cancelling the task
+  /// cancels the block [RLK-ASYNC-4].
   /// - Parameters:
   ///   - delay: Counts from now. With zero or less, the block runs as soon as the loop fires timers.
   ///   - tolerance: How much later the block may run, so that wakes can be shared.
   ///   - mode: `.common` stands for all common modes.
+  ///   - file: Named by reports of a slow block, as `line`; leave both out.
+  ///   - line: The line of the call.
   ///   - block: Called once, on the loop's thread; released after it ran, or when the task is cancelled. It must
   ///     return, as in `performAndWait(in:timeout:block:)` [RLK-ASYNC-10].
   /// - Returns: What the block returned.
@@ -79,12 +81,12 @@ extension RunLoop {
   /// - Thread: Any. - Blocks: No. - Complexity: O(log timers).
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
     after delay: Duration, tolerance: Duration? = nil, in mode: Mode = .default,
-    block: sending @escaping () throws -> R
+    file: StaticString = #fileID, line: UInt = #line, block: sending @escaping () throws -> R
   ) async throws -> R {
     let held = HeldCall(block)
     return try await Resumption<R>.wait { task in
       let performed = try perform(
-        after: delay, tolerance: tolerance, in: mode,
+        after: delay, tolerance: tolerance, in: mode, file: file, line: line,
         block: { [self] in callAwaited(DelayedCallOnStack(task)) { task.settle(held.call()) } },
         onDrop: { [self] in task.lose(hasEnded ? endedError : .invalidItem("the timer of a delayed block")) })
       // Returns false, since this closure does not end the wait: cancelling calls `onDrop`, which does.

@@ -8,6 +8,9 @@ extension RunLoop {
   /// keep a run going.
   /// - Parameters:
   ///   - mode: The block waits while the loop runs in other modes. `.common` stands for all common modes.
+  ///   - label: The block's name in reports of slow callouts.
+  ///   - file: Named by these reports if there is no label, as `line`; leave both out.
+  ///   - line: The line of the call.
   ///   - block: Released right after it ran or, if it never ran, when the loop ends: on its thread, with no lock held
   ///     [RLK-IDLE-1, RLK-IDLE-2].
   ///   - onDrop: Called once, instead of the block, if the loop ends first: on its thread, with no lock held
@@ -16,12 +19,17 @@ extension RunLoop {
   /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; the call releases the block then.
   /// - Complexity: O(1), amortized; a block costs two system calls [RLK-IDLE-4].
   public func performWhenIdle(
-    in mode: Mode = .default, block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
+    in mode: Mode = .default, label: String? = nil, file: StaticString = #fileID, line: UInt = #line,
+    block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil
   ) throws {
-    guard onDrop != nil else { return try append(HeldBlock(body: consume block), whenIdleIn: mode) }
     let posted = PostedBlock(HeldBlock(body: consume block), onDrop)
+    let name = BlockName(label, at: CallPlace(file, line))
     do {
-      try append(HeldBlock { posted.run() }, whenIdleIn: mode)
+      try append(
+        HeldBlock { [self] in
+          posted.run()
+          hasPerformed(name)
+        }, whenIdleIn: mode)
     } catch {
       posted.isRefused()
       throw error

@@ -72,7 +72,7 @@ extension RunLoop {
     /// True from the return of `start` until the thread's loop has ended.
     public var isRunning: Bool { resident.isRunning }
 
-    /// As `performAsSource(in:block:onDrop:)` of the thread's loop, in one mode [RLK-PERFORM-3]. An accepted block for
+    /// As `performAsSource` of the thread's loop, in one mode [RLK-PERFORM-3]. An accepted block for
     /// the default mode runs before a later stop after due work [RLK-RESIDENT-16]. The thread releases blocks that
     /// still wait at `stop(.now)`, and at any stop those that wait for other modes.
     ///
