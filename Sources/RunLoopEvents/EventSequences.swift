@@ -1,6 +1,15 @@
 import RunLoopKit
 
 extension RunLoop {
+  /// What `signals(_:in:)` makes.
+  public typealias SignalSequence = EventSequence<SignalInfo>
+  /// What `exits(of:ownership:in:)` makes: the ends of processes.
+  public typealias ExitSequence = EventSequence<(processID: Int32, status: ExitStatus)>
+  /// What `fileEvents(at:_:in:)` makes.
+  public typealias FileEventSequence = EventSequence<FileWatch.Event>
+  /// What `memoryPressure(_:longerThan:within:path:in:)` makes.
+  public typealias MemoryPressureSequence = EventSequence<MemoryPressure.Event>
+
   /// A sequence of the signals that the process receives, for tasks. Its `SignalSource` is in the mode while a task
   /// waits.
   ///

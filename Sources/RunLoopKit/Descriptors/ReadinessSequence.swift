@@ -1,4 +1,9 @@
 extension RunLoop {
+  /// What a descriptor is ready for.
+  public typealias Readiness = FileDescriptorSource.Readiness
+  /// What `readiness(of:for:ownership:unpollable:in:)` makes: each element says that the descriptor was ready.
+  public typealias ReadinessSequence = EventSequence<Readiness>
+
   /// A sequence of a descriptor's readiness, for tasks. Its `FileDescriptorSource` is in the mode while a task waits.
   ///
   /// The descriptor is level-triggered: an element says that it was ready a moment ago, and a task that does not read
@@ -17,7 +22,7 @@ extension RunLoop {
     of fileDescriptor: Int32, for interest: FileDescriptorSource.Readiness = .readable,
     ownership: FileDescriptorSource.Ownership = .borrowed, unpollable: FileDescriptorSource.Unpollable = .refuse,
     in mode: Mode = .default
-  ) throws -> EventSequence<FileDescriptorSource.Readiness> {
+  ) throws -> ReadinessSequence {
     try EventSequence(of: self, in: mode) { feed in
       let turn = feed.makeTurn()
       feed.append(

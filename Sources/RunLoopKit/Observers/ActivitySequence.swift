@@ -1,4 +1,7 @@
 extension RunLoop {
+  /// What `activities(_:in:keepingNewest:)` makes: the moments of the loop's passes.
+  public typealias ActivitySequence = EventSequence<Activity>
+
   /// Creates a sequence of the loop's activities, for tasks.
   ///
   /// The loop does not wait for a task: an observer keeps the newest activities for the task, and drops older ones
@@ -13,7 +16,7 @@ extension RunLoop {
   /// - Thread: Any. - Complexity: O(1) for each activity.
   public func activities(
     _ activities: Activity, in mode: Mode = .default, keepingNewest count: Int = 16
-  ) throws -> EventSequence<Activity> {
+  ) throws -> ActivitySequence {
     try EventSequence(of: self, in: mode, keepingNewest: max(1, count)) { feed in
       let turn = feed.makeTurn()
       feed.append(Observer(activities) { _, activity in turn.deliver(activity) })

@@ -1,4 +1,7 @@
 extension RunLoop {
+  /// What `messages(queueLimit:in:)` makes: the messages of a port.
+  public typealias MessageSequence = EventSequence<Message>
+
   /// Creates a port, whose messages are a sequence for tasks.
   ///
   /// The port is in the mode only while a task waits. While the task is busy, senders wait as soon as `queueLimit`
