@@ -22,15 +22,15 @@ extension RunLoop {
   /// A value of this type exists inside `assumeOnLoop(_:)` only. Each method creates an item and adds it to a mode of
   /// the loop, or queues a block. A method that creates an item has the name of the item's type and the parameters of
   /// its initialiser. A method that queues a block has the parameters of the method of `RunLoop` with the same name.
-  /// The loop calls the closures on its thread, with no lock held, and releases them there [RLK-LOCAL-1].
+  /// The loop calls the closures on its thread, with no lock held, and releases them there [RLK-LOCAL-1]. Reports of
+  /// slow callouts name the parameters `file` and `line` of some methods; leave these out.
   /// - Thread: The loop's own. - Blocks: No.
   public struct Local: ~Copyable {
     @usableFromInline
     package let loop: RunLoop
 
-    package func added<New: Item>(_ item: New, to mode: Mode) throws -> New {
-      try loop.add(item, to: mode)
-      return item
+    package func added<New: Item>(_ item: New, to mode: Mode, at place: CallPlace = CallPlace()) throws -> New {
+      try loop.added(item, to: mode, at: place)
     }
 
     /// Creates a timer and adds it to `mode`.
@@ -41,24 +41,29 @@ extension RunLoop {
     ///     loop's `defaultTimerTolerance`.
     ///   - clock: The clock of the timer's dates.
     ///   - mode: `.common` stands for all common modes.
+    ///   - file: Named by reports of a slow callout, as `line`; leave both out.
+    ///   - line: The line of the call.
     ///   - body: Called on this thread each time the timer fires.
     /// - Throws: As `add(_:to:)`.
     @discardableResult
     public func timer(
       after delay: Duration, interval: Duration = .zero, tolerance: Duration? = nil,
-      on clock: TimerClock = .suspending, in mode: Mode = .default, _ body: @escaping (Timer) -> Void
+      on clock: TimerClock = .suspending, in mode: Mode = .default, file: StaticString = #fileID,
+      line: UInt = #line, _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
-      try timer(clock, Time.advance(loop.kernel.now(clock), by: delay), interval, tolerance, 0, mode, body)
+      let date = Time.advance(loop.kernel.now(clock), by: delay)
+      return try timer(clock, date, interval, tolerance, 0, mode, CallPlace(file, line), body)
     }
 
-    /// Does what `timer(after:interval:tolerance:on:in:_:)` does, but with an absolute first date. The date's type
-    /// chooses the timer's clock.
+    /// Does what `timer(after:interval:tolerance:on:in:file:line:_:)` does, but with an absolute first date. The date's
+    /// type chooses the timer's clock.
     @discardableResult
     public func timer(
       fireDate: some ClockInstant, interval: Duration = .zero, tolerance: Duration? = nil, in mode: Mode = .default,
-      _ body: @escaping (Timer) -> Void
+      file: StaticString = #fileID, line: UInt = #line, _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
-      try timer(type(of: fireDate).clock, fireDate.nanoseconds, interval, tolerance, 0, mode, body)
+      try timer(
+        type(of: fireDate).clock, fireDate.nanoseconds, interval, tolerance, 0, mode, CallPlace(file, line), body)
     }
 
     /// Creates a disarmed timer that fires once for each date that the program sets, and adds it to `mode`: the
@@ -69,34 +74,37 @@ extension RunLoop {
     ///     loop's `defaultTimerTolerance`.
     ///   - order: Ignored: timers fire in the order of their dates.
     ///   - mode: `.common` stands for all common modes.
+    ///   - file: Named by reports of a slow callout, as `line`; leave both out.
+    ///   - line: The line of the call.
     ///   - body: Called on this thread each time the timer fires.
     /// - Throws: As `add(_:to:)`.
     public func rearmableTimer(
       on clock: TimerClock = .suspending, tolerance: Duration? = nil, order: Int = 0, in mode: Mode = .default,
-      _ body: @escaping (Timer) -> Void
+      file: StaticString = #fileID, line: UInt = #line, _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
-      try timer(clock, Time.forever, .forever, tolerance, order, mode, body)
+      try timer(clock, Time.forever, .forever, tolerance, order, mode, CallPlace(file, line), body)
     }
 
-    /// Does what `rearmableTimer(on:tolerance:order:in:_:)` does, but sets the first date: the counterpart of
+    /// Does what `rearmableTimer(on:tolerance:order:in:file:line:_:)` does, but sets the first date: the counterpart of
     /// `Timer(rearmable:tolerance:order:_:)`. The date's type chooses the timer's clock [RLK-LOCAL-4].
     @discardableResult
     public func rearmableTimer(
       fireDate: some ClockInstant, tolerance: Duration? = nil, order: Int = 0, in mode: Mode = .default,
-      _ body: @escaping (Timer) -> Void
+      file: StaticString = #fileID, line: UInt = #line, _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
-      try timer(type(of: fireDate).clock, fireDate.nanoseconds, .forever, tolerance, order, mode, body)
+      try timer(
+        type(of: fireDate).clock, fireDate.nanoseconds, .forever, tolerance, order, mode, CallPlace(file, line), body)
     }
 
     private func timer(
       _ clock: TimerClock, _ date: UInt64, _ interval: Duration, _ tolerance: Duration?, _ order: Int, _ mode: Mode,
-      _ body: @escaping (Timer) -> Void
+      _ place: CallPlace, _ body: @escaping (Timer) -> Void
     ) throws -> Timer {
       try added(
         Timer(
           clock, date: date, interval: interval, tolerance: tolerance, order: order, onlyLoop: loop,
           unchecked: body),
-        to: mode)
+        to: mode, at: place)
     }
 
     /// Creates an observer and adds it to `mode`.
@@ -105,15 +113,18 @@ extension RunLoop {
     ///   - order: The loop calls observers of lower order first.
     ///   - repeats: If this is false, the observer is invalid after its first call.
     ///   - mode: `.common` stands for all common modes.
+    ///   - file: Named by reports of a slow callout, as `line`; leave both out.
+    ///   - line: The line of the call.
     ///   - body: Called on this thread.
     /// - Throws: As `add(_:to:)`.
     @discardableResult
     public func observer(
       _ activities: Activity, order: Int = 0, repeats: Bool = true, in mode: Mode = .default,
-      _ body: @escaping (Observer, Activity) -> Void
+      file: StaticString = #fileID, line: UInt = #line, _ body: @escaping (Observer, Activity) -> Void
     ) throws -> Observer {
       try added(
-        Observer(activities, order: order, repeats: repeats, onlyLoop: loop, unchecked: body), to: mode)
+        Observer(activities, order: order, repeats: repeats, onlyLoop: loop, unchecked: body),
+        to: mode, at: CallPlace(file, line))
     }
 
     /// Creates a signalled source and adds it to `mode`. Any thread may signal it.
@@ -121,14 +132,17 @@ extension RunLoop {
     ///   - order: The loop performs sources of lower order first.
     ///   - hooks: Called when the source enters and leaves a mode, on the thread that causes this.
     ///   - mode: `.common` stands for all common modes.
+    ///   - file: Named by reports of a slow callout, as `line`; leave both out.
+    ///   - line: The line of the call.
     ///   - body: Called on this thread.
     /// - Throws: As `add(_:to:)`.
     @discardableResult
     public func source(
-      order: Int = 0, hooks: Source.Hooks = Source.Hooks(), in mode: Mode = .default,
-      _ body: @escaping (Source) -> Void
+      order: Int = 0, hooks: Source.Hooks = Source.Hooks(), in mode: Mode = .default, file: StaticString = #fileID,
+      line: UInt = #line, _ body: @escaping (Source) -> Void
     ) throws -> Source {
-      try added(Source(order: order, hooks: hooks, onlyLoop: loop, unchecked: body), to: mode)
+      try added(
+        Source(order: order, hooks: hooks, onlyLoop: loop, unchecked: body), to: mode, at: CallPlace(file, line))
     }
 
     /// Creates a port source on a counter and adds it to `mode`.
@@ -137,17 +151,19 @@ extension RunLoop {
     ///   - limit: How often the loop may call the source; nil sets no limit.
     ///   - order: Ignored: port sources are served in the order of readiness.
     ///   - mode: `.common` stands for all common modes.
+    ///   - file: Named by reports of a slow callout, as `line`; leave both out.
+    ///   - line: The line of the call.
     ///   - body: Called on this thread.
     /// - Throws: As the initialiser of `PortSource`, and `add(_:to:)`.
     @discardableResult
     public func portSource(
       fileDescriptor: Int32, limit: RateLimit? = nil, order: Int = 0, in mode: Mode = .default,
-      _ body: @escaping (PortSource) -> Void
+      file: StaticString = #fileID, line: UInt = #line, _ body: @escaping (PortSource) -> Void
     ) throws -> PortSource {
       try added(
         PortSource(
           fileDescriptor: fileDescriptor, limit: limit, order: order, onlyLoop: loop, unchecked: body),
-        to: mode)
+        to: mode, at: CallPlace(file, line))
     }
 
     /// Creates a descriptor source and adds it to `mode`. The parameters are those of `FileDescriptorSource`.
@@ -157,13 +173,14 @@ extension RunLoop {
       fileDescriptor: Int32, interest: FileDescriptorSource.Readiness,
       trigger: FileDescriptorSource.Trigger = .level, ownership: FileDescriptorSource.Ownership = .borrowed,
       unpollable: FileDescriptorSource.Unpollable = .refuse, limit: RateLimit? = nil, order: Int = 0,
-      in mode: Mode = .default, _ body: @escaping (FileDescriptorSource, FileDescriptorSource.Readiness) -> Void
+      in mode: Mode = .default, file: StaticString = #fileID, line: UInt = #line,
+      _ body: @escaping (FileDescriptorSource, FileDescriptorSource.Readiness) -> Void
     ) throws -> FileDescriptorSource {
       try added(
         FileDescriptorSource(
           fileDescriptor: fileDescriptor, interest: interest, trigger: trigger, ownership: ownership,
           unpollable: unpollable, limit: limit, order: order, onlyLoop: loop, unchecked: body),
-        to: mode)
+        to: mode, at: CallPlace(file, line))
     }
   }
 }
@@ -222,9 +239,11 @@ extension RunLoop.Local {
   @discardableResult
   public func port(
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,
+    file: StaticString = #fileID, line: UInt = #line,
     _ receive: @escaping (RunLoop.Port, RunLoop.Message) -> Void
   ) throws -> RunLoop.Port {
-    try added(RunLoop.Port(queueLimit: queueLimit, onlyLoop: loop, unchecked: receive), to: mode)
+    try added(
+      RunLoop.Port(queueLimit: queueLimit, onlyLoop: loop, unchecked: receive), to: mode, at: CallPlace(file, line))
   }
 
   /// Creates a port whose closure returns the answer, and adds it to `mode`. - Throws: As `add(_:to:)`.
@@ -232,9 +251,10 @@ extension RunLoop.Local {
   @discardableResult
   public func port(
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,
+    file: StaticString = #fileID, line: UInt = #line,
     replying: @escaping (RunLoop.Port, RunLoop.Message) -> RunLoop.Message?
   ) throws -> RunLoop.Port {
-    try port(queueLimit: queueLimit, in: mode, RunLoop.Port.answering(replying))
+    try port(queueLimit: queueLimit, in: mode, file: file, line: line, RunLoop.Port.answering(replying))
   }
 
   /// Creates a port with a delegate and adds it to `mode`. The port does not retain the delegate.
@@ -242,8 +262,8 @@ extension RunLoop.Local {
   @discardableResult
   public func port(
     queueLimit: Int = RunLoop.Port.defaultQueueLimit, in mode: RunLoop.Mode = .default,
-    delegate: any RunLoop.PortDelegate
+    delegate: any RunLoop.PortDelegate, file: StaticString = #fileID, line: UInt = #line
   ) throws -> RunLoop.Port {
-    try port(queueLimit: queueLimit, in: mode, RunLoop.Port.calling(delegate))
+    try port(queueLimit: queueLimit, in: mode, file: file, line: line, RunLoop.Port.calling(delegate))
   }
 }
