@@ -85,7 +85,8 @@ package func rlk_loop_perform_as_source(_ handle: OpaquePointer!, _ given: Unsaf
 package func rlk_loop_perform_when_idle(_ handle: OpaquePointer!, _ given: UnsafePointer<rlk_work>!) -> Int32 {
   guard let work = Work(given, inOneMode: true) else { return Status.invalid }
   return handingOver(work.held) { _ in
-    try loop(handle).performWhenIdle(in: work.modes.first, block: work.block)
+    // With a label, since a slow block would be named by this line otherwise.
+    try loop(handle).performWhenIdle(in: work.modes.first, label: "block", block: work.block)
     return 0
   }
 }

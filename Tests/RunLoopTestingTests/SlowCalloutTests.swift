@@ -118,6 +118,11 @@ private final class Reports: Sendable {
       try expect(.block, "block")
       try loop.performWhenIdle(block: work)
       try expect(.block, "block")
+      let asker = time.start {
+        orFail { try loop.performAndWait(block: work) }
+      }
+      try expect(.block, "block", above: 2)
+      asker.join()
       try loop.assumeOnLoop { local in
         let own = try local.commit(work)
         own.setNeeded()
@@ -177,6 +182,11 @@ private final class Reports: Sendable {
       try expect("posted", "block", "queued", "source", "source of a list")
       try loop.performWhenIdle(label: "idle", block: work)
       try expect("idle")
+      let asker = time.start {
+        orFail { try loop.performAndWait(label: "answer", block: work) }
+      }
+      try expect("answer")
+      asker.join()
       try loop.assumeOnLoop { local in
         try local.perform(label: "own", block: work)
         try local.enqueue(label: "own, queued", block: work)

@@ -12,6 +12,9 @@ extension RunLoop {
   ///     that runs in none of them never runs the block.
   ///   - timeout: How long the call waits for the block to begin. With zero or less, it must begin at once. Nil means
   ///     no limit.
+  ///   - label: The block's name in reports of slow callouts.
+  ///   - file: Named by these reports if there is no label, as `line`; leave both out.
+  ///   - line: The line of the call.
   ///   - block: May use the caller's variables, since the caller waits [RLK-WAIT-3]. It must return: a thread that ends
   ///     inside it ends the process with a message, since the caller would wait for ever [RLK-END-4].
   /// - Returns: What the block returned.
@@ -27,23 +30,27 @@ extension RunLoop {
   /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`.
   @available(*, noasync, message: "it blocks: in a task, or a main with a top-level await, await the async form")
   public func performAndWait<R, E: Error>(
-    in modes: Mode..., timeout: Duration? = nil, block: () throws(E) -> R
+    in modes: Mode..., timeout: Duration? = nil, label: String? = nil, file: StaticString = #fileID,
+    line: UInt = #line, block: () throws(E) -> R
   ) throws -> R {
-    try performAndWait(in: NamedModes(modes), timeout: timeout, block: block)
+    let name = BlockName(label, at: CallPlace(file, line))
+    return try performAndWait(in: NamedModes(modes), timeout: timeout, name, block: block)
   }
 
-  /// As `performAndWait(in:timeout:block:)`, in the modes of a list. An empty list stands for the default mode
-  /// [RLK-PERFORM-6].
+  /// As `performAndWait(in:timeout:label:file:line:block:)`, in the modes of a list. An empty list stands for the
+  /// default mode [RLK-PERFORM-6].
   @available(*, noasync, message: "it blocks: in a task, or a main with a top-level await, await the async form")
   public func performAndWait<R, E: Error>(
-    in modes: [Mode], timeout: Duration? = nil, block: () throws(E) -> R
+    in modes: [Mode], timeout: Duration? = nil, label: String? = nil, file: StaticString = #fileID,
+    line: UInt = #line, block: () throws(E) -> R
   ) throws -> R {
-    try performAndWait(in: NamedModes(modes), timeout: timeout, block: block)
+    let name = BlockName(label, at: CallPlace(file, line))
+    return try performAndWait(in: NamedModes(modes), timeout: timeout, name, block: block)
   }
 
-  /// As `performAndWait(in:timeout:block:)`, in named modes.
-  package func performAndWait<R, E: Error>(
-    in modes: NamedModes, timeout: Duration? = nil, block: () throws(E) -> R
+  /// As `performAndWait(in:timeout:label:file:line:block:)`, in named modes.
+  func performAndWait<R, E: Error>(
+    in modes: NamedModes, timeout: Duration? = nil, _ name: BlockName = BlockName(nil), block: () throws(E) -> R
   ) throws -> R {
     try checkUsable()
     if isCurrent { return try block() }
@@ -53,7 +60,7 @@ extension RunLoop {
       let call = AwaitedCall { result = Result { () throws(E) in try block() } }
       // Whichever way the call ends, nothing retains the closure after the return.
       defer { call.forgetBlock() }
-      try queue(call, modes)
+      try queue(call, modes, name)
       try finish(call, deadline)
       // `finish` throws unless the block has run to its end. The ticket makes visible what the block wrote.
       return result.unsafelyUnwrapped
@@ -61,8 +68,9 @@ extension RunLoop {
     return try answer.get()
   }
 
-  /// As `performAndWait(in:timeout:block:)`, for a function that an exception or longjmp(3) may leave. Therefore the
-  /// closure uses none of the caller's variables. Throws `ECANCELED` if the function was left [RLK-LEFT-8].
+  /// As `performAndWait(in:timeout:label:file:line:block:)`, for a function that an exception or longjmp(3) may leave.
+  /// Therefore the closure uses none of the caller's variables. Throws `ECANCELED` if the function was left
+  /// [RLK-LEFT-8].
   package func performAndWait(
     in mode: Mode, timeout: Duration?, leaving block: @escaping () -> Void
   ) throws(RunLoopError) {
@@ -71,12 +79,12 @@ extension RunLoop {
     let deadline = Deadline(timeout)
     let call = AwaitedCall(block)
     defer { call.forgetBlock() }
-    try queue(call, NamedModes([mode]))
+    try queue(call, NamedModes([mode]), BlockName(nil))
     try finish(call, deadline)
   }
 
   /// Queues the call with a ticket, by which it can be withdrawn, and wakes the loop.
-  func queue(_ call: AwaitedCall, _ modes: NamedModes) throws(RunLoopError) {
+  func queue(_ call: AwaitedCall, _ modes: NamedModes, _ name: BlockName) throws(RunLoopError) {
     lock.lock()
     guard !hasEnded else {
       lock.unlock()
@@ -86,7 +94,11 @@ extension RunLoop {
     let mode = state.makeMode(modes.first)
     let others = QueuedBlock.OtherModes(
       modes.several.map { state.makeMode($0) }, besides: mode, ticket: call.ticket)
-    state.blocks.append(QueuedBlock(mode: mode, others: others) { turn.run(on: self) })
+    let body = { [self] in
+      turn.run(on: self)
+      hasPerformed(name)
+    }
+    state.blocks.append(QueuedBlock(mode: mode, others: others, body: body))
     queuedBlocks.store(1, ordering: .releasing)
     lock.unlock()
     wakes.word.signal()

@@ -10,6 +10,9 @@ extension RunLoop {
   ///     that runs in none of them never runs the block.
   ///   - timeout: How long the block may wait. With zero or less, it is withdrawn unless it has begun. Nil means no
   ///     limit.
+  ///   - label: The block's name in reports of slow callouts.
+  ///   - file: Named by these reports if there is no label, as `line`; leave both out.
+  ///   - line: The line of the call.
   ///   - block: Called once, on the loop's thread. It must return: a thread that ends inside it ends the process with a
   ///     message, since the task would wait for ever. Released before the task goes on [RLK-ASYNC-3].
   /// - Returns: What the block returned.
@@ -18,22 +21,24 @@ extension RunLoop {
   ///   begun, the task waits for its end. `.loopEnded` if the loop has ended, or ends before the block runs; `.forked`.
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No. - Complexity: O(1), and O(blocks that wait) to withdraw it.
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
-    in modes: Mode..., timeout: Duration? = nil, block: sending @escaping () throws -> R
+    in modes: Mode..., timeout: Duration? = nil, label: String? = nil, file: StaticString = #fileID,
+    line: UInt = #line, block: sending @escaping () throws -> R
   ) async throws -> R {
-    try await perform(andAwaitIn: NamedModes(modes), timeout, block)
+    try await perform(andAwaitIn: NamedModes(modes), timeout, BlockName(label, at: CallPlace(file, line)), block)
   }
 
-  /// As `performAndWait(in:timeout:block:)`, in the modes of a list. An empty list stands for the default mode
-  /// [RLK-PERFORM-6].
+  /// As `performAndWait(in:timeout:label:file:line:block:)`, in the modes of a list. An empty list stands for the
+  /// default mode [RLK-PERFORM-6].
   nonisolated(nonsending) public func performAndWait<R: Sendable>(
-    in modes: [Mode], timeout: Duration? = nil, block: sending @escaping () throws -> R
+    in modes: [Mode], timeout: Duration? = nil, label: String? = nil, file: StaticString = #fileID,
+    line: UInt = #line, block: sending @escaping () throws -> R
   ) async throws -> R {
-    try await perform(andAwaitIn: NamedModes(modes), timeout, block)
+    try await perform(andAwaitIn: NamedModes(modes), timeout, BlockName(label, at: CallPlace(file, line)), block)
   }
 
   /// Inlined, so that it needs no asynchronous frame of its own.
   nonisolated(nonsending) private func perform<R: Sendable>(
-    andAwaitIn modes: NamedModes, _ timeout: Duration?, _ block: sending @escaping () throws -> R
+    andAwaitIn modes: NamedModes, _ timeout: Duration?, _ name: BlockName, _ block: sending @escaping () throws -> R
   ) async throws -> R {
     let held = HeldCall(block)
     try checkUsable()
@@ -48,7 +53,7 @@ extension RunLoop {
         task.settle(.failure(error ?? endedError))
       }
       do throws(RunLoopError) {
-        try queue(call, modes)
+        try queue(call, modes, name)
       } catch {
         call.forget()
         throw error
@@ -73,7 +78,7 @@ extension RunLoop {
   ///   - file: Named by reports of a slow block, as `line`; leave both out.
   ///   - line: The line of the call.
   ///   - block: Called once, on the loop's thread; released after it ran, or when the task is cancelled. It must
-  ///     return, as in `performAndWait(in:timeout:block:)` [RLK-ASYNC-10].
+  ///     return, as in `performAndWait(in:timeout:label:file:line:block:)` [RLK-ASYNC-10].
   /// - Returns: What the block returned.
   /// - Throws: What the block has thrown; `CancellationError` if the task was cancelled before the block began. A
   ///   `RunLoopError`: `.loopEnded` if the loop has ended, or ends before the block runs; `.forked`; `.system` if there
