@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -26,6 +27,11 @@
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* In a debug build hints are on from the start. The tests, and the programs that they start, switch them on themselves. */
+__attribute__((constructor)) static void begin_without_hints(void) {
+    setenv("RUNLOOPKIT_DIAGNOSTICS", "0", 0);
+}
 
 static _Thread_local jmp_buf *place_to_leave_to;
 

@@ -96,7 +96,8 @@ struct Tool {
   }
 
   private func childEnvironment(_ additions: [String: String]) -> [String] {
-    var environment = ["SWIFT_BACKTRACE": "enable=no"]
+    // Without hints: scenarios make mistakes.
+    var environment = ["SWIFT_BACKTRACE": "enable=no", "RUNLOOPKIT_DIAGNOSTICS": "0"]
     for name in ["PATH", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS"] {
       if let value = getenv(name) { environment[name] = String(cString: value) }
     }

@@ -302,7 +302,8 @@ class Kit:
     def __init__(self, tests):
         self.tree = os.path.join(WORK, "swift")
         copy_tree(self.tree, ["."])
-        self.environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", RLK_NO_BENCHMARKS="1", RLK_TRAITS="MainExecutor")
+        self.environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", RLK_NO_BENCHMARKS="1", RLK_TRAITS="MainExecutor",
+                                RUNLOOPKIT_DIAGNOSTICS="0")
         self.modules, self.limits, self.lock = {}, {}, threading.Lock()
         self.compilers = threading.Semaphore(os.cpu_count())
         for test in tests:

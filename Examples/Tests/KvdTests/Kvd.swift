@@ -75,7 +75,7 @@ final class Kvd {
   }
 
   private static var environment: [String] {
-    let names = ["PATH", "LD_LIBRARY_PATH", "TSAN_OPTIONS"]
+    let names = ["PATH", "LD_LIBRARY_PATH", "RUNLOOPKIT_DIAGNOSTICS", "TSAN_OPTIONS"]
     // AddressSanitizer keeps 256 MB of freed memory back, unless it is told to keep less: tests measure what the daemon uses.
     let address = getenv("ASAN_OPTIONS").map { String(cString: $0) + ":" } ?? ""
     return ["SWIFT_BACKTRACE=enable=no", "ASAN_OPTIONS=\(address)quarantine_size_mb=1"]

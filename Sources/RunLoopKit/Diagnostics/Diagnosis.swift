@@ -80,8 +80,18 @@ final class DiagnosisSettings: @unchecked Sendable {
 
   init() {
     let wanted = getenv("RUNLOOPKIT_DIAGNOSTICS").map { String(cString: $0) } ?? ""
-    let level: Level = wanted.isEmpty || wanted == "0" ? .warning : .hint
+    let level: Level = wanted.isEmpty ? Self.levelOfBuild : wanted == "0" ? .warning : .hint
     least = Atomic(Self.rank(of: level))
+  }
+
+  /// SwiftPM builds a program and the packages that it depends on in one configuration, and defines DEBUG in that for
+  /// debugging (docs/decisions/0048).
+  private static var levelOfBuild: Level {
+    #if DEBUG
+      .hint
+    #else
+      .warning
+    #endif
   }
 
   var value: RunLoop.Diagnostics {

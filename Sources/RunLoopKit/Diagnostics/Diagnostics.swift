@@ -31,9 +31,11 @@ extension RunLoop {
 
   /// What RunLoopKit reports, and to whom [RLK-DIAG-7].
   ///
-  /// At first RunLoopKit writes warnings to standard error, and hints too if the environment variable
-  /// `RUNLOOPKIT_DIAGNOSTICS` is set and neither empty nor `0`. One report goes to standard error even if there is a
-  /// handler: that a wake could not be written, since a signal handler may have asked for the wake.
+  /// At first RunLoopKit writes warnings to standard error. A debug build also writes hints: SwiftPM builds a program
+  /// and this library in one configuration. The environment variable `RUNLOOPKIT_DIAGNOSTICS` decides for either build:
+  /// `1` asks for hints, `0` for warnings alone, and an empty value counts as none [RLK-DIAG-10]. One report goes to
+  /// standard error even if there is a handler: that a wake could not be written, since a signal handler may have asked
+  /// for the wake.
   /// - Thread: Any.
   /// - Blocks: The call that is reported waits for the handler, or for write(2) to standard error.
   /// - Complexity: Calls without a report pay nothing. A call that would report a hint pays one load [RLK-DIAG-1].

@@ -4,6 +4,15 @@ import Testing
 
 import class RunLoopKit.RunLoop
 
+/// What is reported if nothing is set: the tests and the library are built alike.
+private var levelOfBuild: RunLoop.Diagnostics.Level {
+  #if DEBUG
+    .hint
+  #else
+    .warning
+  #endif
+}
+
 /// What a process says only once, and what it asks of the environment only once. Another test may have taken the only
 /// time: each of these has a process of its own.
 @Suite struct FirstDiagnosticsTests {
@@ -21,25 +30,32 @@ import class RunLoopKit.RunLoop
       ])
   }
 
-  @Test func test_RLK_DIAG_7_atFirstWarningsAreTold() async {
+  @Test func test_RLK_DIAG_10_atFirstTheBuildDecides() async {
     await #expect(processExitsWith: .success) {
       unsetenv("RUNLOOPKIT_DIAGNOSTICS")
-      #expect(RunLoop.diagnostics.level == .warning)
+      #expect(RunLoop.diagnostics.level == levelOfBuild)
       #expect(RunLoop.diagnostics.handler == nil)
     }
   }
 
-  @Test func test_RLK_DIAG_7_theEnvironmentAsksForHints() async {
+  @Test func test_RLK_DIAG_10_theEnvironmentAsksForHints() async {
     await #expect(processExitsWith: .success) {
       setenv("RUNLOOPKIT_DIAGNOSTICS", "1", 1)
       #expect(RunLoop.diagnostics.level == .hint)
     }
   }
 
-  @Test func test_RLK_DIAG_7_anEmptyVariableAsksForNoHints() async {
+  @Test func test_RLK_DIAG_10_zeroAsksForNoHints() async {
+    await #expect(processExitsWith: .success) {
+      setenv("RUNLOOPKIT_DIAGNOSTICS", "0", 1)
+      #expect(RunLoop.diagnostics.level == .warning)
+    }
+  }
+
+  @Test func test_RLK_DIAG_10_anEmptyVariableIsNone() async {
     await #expect(processExitsWith: .success) {
       setenv("RUNLOOPKIT_DIAGNOSTICS", "", 1)
-      #expect(RunLoop.diagnostics.level == .warning)
+      #expect(RunLoop.diagnostics.level == levelOfBuild)
     }
   }
 }
