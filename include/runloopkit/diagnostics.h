@@ -12,8 +12,9 @@ typedef enum rlk_diagnostic_level {
     RLK_DIAGNOSTIC_WARNING = 0,
     /**
      * A call has ignored something, or has replaced a value by another one, without an error: an item that was not
-     * added, a run of a mode that does not exist. The library reports each such case once. In rlk_diagnostics: both
-     * hints and warnings.
+     * added, a run of a mode that does not exist. Or the program has made a mistake that no call can refuse: a stop
+     * that found no run, a callout of more than a second. The library reports each such case once. Some cases only a
+     * loop finds that was made while hints were on. In rlk_diagnostics: both hints and warnings.
      */
     RLK_DIAGNOSTIC_HINT = 1,
     RLK_DIAGNOSTIC_NONE = 2, /**< In rlk_diagnostics: nothing is reported. */
@@ -44,8 +45,9 @@ typedef struct rlk_diagnostics {
 /**
  * Sets what is reported, and to which function; replaces what was set before [RLK-C-19]. Before the first call the
  * library writes warnings to standard error. It also writes hints if the environment variable RUNLOOPKIT_DIAGNOSTICS is
- * set, and neither empty nor 0. If the write that wakes a loop fails, that report always goes to standard error,
- * because a signal handler may have made the write.
+ * set, and neither empty nor 0. The installed library is built for release and cannot know how the program was built: a
+ * debug build of the program sets the variable or calls this function. If the write that wakes a loop fails, that
+ * report always goes to standard error, because a signal handler may have made the write.
  *
  * @param diagnostics Read during the call. NULL restores warnings on standard error.
  * @return 0; -EINVAL.

@@ -239,8 +239,11 @@ extension RunLoop {
     override func serve(ready: UInt32, in mode: ModePointer, of loop: RunLoop) -> Bool {
       let ready = ready & interestNow  // an observer of after-waiting may have changed it
       guard ready != 0, loop.beginServing(self, in: mode) else { return false }
-      loop.count(.portCallouts)
-      __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(self, Readiness(rawValue: ready))
+      if let counters = loop.counters {
+        serveCounted(ready, counters, on: loop)
+      } else {
+        __RUNLOOPKIT_IS_CALLING_OUT_TO_A_DESCRIPTOR_SOURCE__(self, Readiness(rawValue: ready))
+      }
       loop.endServing(self)
       return true
     }

@@ -15,19 +15,29 @@ package enum Diagnosis {
     if settings.isNew(text) { report(.hint, text) }
   }
 
+  /// Reports a hint whose text varies, once for each key. The caller may hold a lock, or be inside a pass: as for
+  /// `warnLocked`, another thread calls the handler.
+  @inline(never)
+  static func hintLocked(once key: @autoclosure () -> String, _ text: @autoclosure () -> String) {
+    guard reportsHints, settings.isNew(key()) else { return }
+    reportLocked(.hint, text())
+  }
+
   /// Reports a warning. The caller must hold no lock.
   package static func warn(_ text: String) { report(.warning, text) }
 
   /// Does what `warn` does, for a caller that may hold a lock. Another thread calls the handler. A handler that is
   /// installed during this call does not get the text.
-  package static func warnLocked(_ text: String) {
-    guard settings.reports(.warning) else { return }
+  package static func warnLocked(_ text: String) { reportLocked(.warning, text) }
+
+  private static func reportLocked(_ level: RunLoop.Diagnostics.Level, _ text: String) {
+    guard settings.reports(level) else { return }
     guard settings.hasHandler else { return StandardError.write(line(text)) }
-    guard settings.append(text) else { return }  // a delivering thread runs already, and takes the text
-    if !startDelivering() { while let text = settings.takePending() { StandardError.write(line(text)) } }
+    guard settings.append((level, text)) else { return }  // a delivering thread runs already, and takes the text
+    if !startDelivering() { while let (_, text) = settings.takePending() { StandardError.write(line(text)) } }
   }
 
-  private static func report(_ level: RunLoop.Diagnostics.Level, _ text: String) {
+  fileprivate static func report(_ level: RunLoop.Diagnostics.Level, _ text: String) {
     guard settings.reports(level) else { return }
     guard let handler = settings.value.handler else { return StandardError.write(line(text)) }
     handler(level, inOneLine(text))
@@ -56,17 +66,17 @@ package enum Diagnosis {
   }
 }
 
-/// The main function of the thread that delivers the reports of `warnLocked`.
+/// The main function of the thread that delivers the reports of `warnLocked` and `hintLocked`.
 private func deliverPending(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  while let text = Diagnosis.settings.takePending() { Diagnosis.warn(text) }
+  while let (level, text) = Diagnosis.settings.takePending() { Diagnosis.report(level, text) }
   return nil
 }
 
-/// The program's settings, the hints that were reported, and the warnings that wait for a thread.
+/// The program's settings, the hints that were reported, and the reports that wait for a thread.
 final class DiagnosisSettings: @unchecked Sendable {
-  private typealias Level = RunLoop.Diagnostics.Level
+  typealias Level = RunLoop.Diagnostics.Level
 
-  /// How many hints are reported at most, since `hints` keeps each text, and a program may use ever new names.
+  /// How many hints are reported at most, since `hints` keeps each text or key, and a program may use ever new names.
   private static let most = 1000
   private static let silence: Int32 = 2
 
@@ -74,7 +84,7 @@ final class DiagnosisSettings: @unchecked Sendable {
   private let lock = Lock()
   private var handler: (@Sendable (RunLoop.Diagnostics.Level, String) -> Void)?
   private var hints: Set<String> = []
-  private var pending: [String] = []
+  private var pending: [(Level, String)] = []
   /// The process in which a thread delivers `pending`; 0 if no thread does.
   private var deliverer: UInt32 = 0
 
@@ -122,16 +132,16 @@ final class DiagnosisSettings: @unchecked Sendable {
   }
 
   /// Adds a text. Returns true if no thread delivers the texts yet; the caller must then start one.
-  func append(_ text: String) -> Bool {
+  func append(_ report: (Level, String)) -> Bool {
     lock.withLock {
-      pending.append(text)
+      pending.append(report)
       defer { deliverer = Kernel.forkGeneration }
       return deliverer != Kernel.forkGeneration
     }
   }
 
   /// Takes the next text. Returns nil if there is none; the calling thread then stops delivering.
-  func takePending() -> String? {
+  func takePending() -> (Level, String)? {
     lock.withLock {
       if pending.isEmpty { deliverer = 0 }
       return pending.isEmpty ? nil : pending.removeFirst()

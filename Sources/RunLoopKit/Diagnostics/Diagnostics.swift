@@ -3,8 +3,18 @@ extension RunLoop {
   public struct Diagnostics: Sendable {
     /// How serious a report is.
     public enum Level: Sendable {
-      /// A call ignored something, or used another value than it was given, without an error. Examples are an item that
-      /// was not added, and a run of a mode that does not exist [RLK-DIAG-2, RLK-DIAG-3]. Each hint is reported once.
+      /// A call ignored something, used another value than it was given, or did nothing, without an error. Examples are
+      /// an item that was not added, a run of a mode that does not exist, the first run of a loop that has nothing in
+      /// any mode, and a call on an invalid item [RLK-DIAG-2, RLK-DIAG-3, RLK-DIAG-13].
+      ///
+      /// Hints also report mistakes that no call can refuse: a stop that found no run, when the next one begins
+      /// [RLK-DIAG-12]; an item that was released and never added [RLK-DIAG-14]; a mode that is named like a constant
+      /// of `Mode` [RLK-DIAG-15]. A loop that was made while hints were on reports callouts that take more than a
+      /// second, level-triggered callouts that leave their descriptor as it is 10,000 times in a row, closed
+      /// descriptors, and signalled sources for which nothing has woken the loop [RLK-DIAG-11]. Only debug builds look
+      /// for items that were never added and for such sources, since that costs each item and each signal something.
+      ///
+      /// Each text is reported once, or, if it has a figure, each label. An item without a label counts with its kind.
       /// Hints are for development and tests, since a program may intend what they report.
       case hint
       /// Something that the program asked for will not happen, or other code has closed a descriptor of the library.
@@ -21,7 +31,8 @@ extension RunLoop {
     ///   call everything; no lock is held [RLK-DIAG-7].
     public var handler: (@Sendable (Level, String) -> Void)?
 
-    /// Creates settings. By default RunLoopKit writes warnings to standard error.
+    /// Creates settings. By default RunLoopKit writes warnings to standard error. To keep the present level, set
+    /// `RunLoop.diagnostics.handler` alone.
     /// - Thread: Any. `handler` is called on any thread.
     public init(level: Level? = .warning, handler: (@Sendable (Level, String) -> Void)? = nil) {
       self.level = level
@@ -38,7 +49,9 @@ extension RunLoop {
   /// for the wake.
   /// - Thread: Any.
   /// - Blocks: The call that is reported waits for the handler, or for write(2) to standard error.
-  /// - Complexity: Calls without a report pay nothing. A call that would report a hint pays one load [RLK-DIAG-1].
+  /// - Complexity: Calls without a report pay nothing. A call that would report a hint, and the making of a loop, pay
+  ///   one load [RLK-DIAG-1]. A loop that was made while hints were on counts what it does, as with
+  ///   `collectsStatistics`, and reads the clock twice more for each callout.
   public static var diagnostics: Diagnostics {
     get { Diagnosis.settings.value }
     set { Diagnosis.settings.value = newValue }

@@ -19,21 +19,28 @@ extension RunLoop {
     }
   }
 
-  /// Reports why a run has returned `.finished` before its first pass.
+  /// Reports why a run has returned `.finished` before its first pass. If a loop that has run before has nothing in any
+  /// mode, or only items in the background, its work is done, and nothing is reported. - Thread: The loop's own.
   @inline(never)
   func explainFinished(_ name: Mode) {
     guard Diagnosis.reportsHints, name != .common else { return }
-    let (isKnown, filled) = lock.withLock {
+    let (isKnown, inBackground, filled) = lock.withLock {
       let modes = state.modes
       return (
         modes.contains { $0.name == name },
+        state.mode(name)?.counts.background.count ?? 0,
         modes.filter { !$0.counts.hasNoItems || state.companions.hasWork(for: $0) }.map { $0.name }
       )
     }
+    name.explainMistake()
     let others = filled.isEmpty ? "no mode has anything in it" : "there is something in \(Self.list(filled))"
     if !isKnown {
       Diagnosis.hint("run(in: \"\(name)\"): the loop has no such mode, and the run is finished at once; \(others)")
-    } else if !filled.isEmpty {
+    } else if inBackground > 0, owner.runs == 0 {
+      Diagnosis.hint(
+        "run(in: \"\(name)\"): only items in the background are in this mode, and the run is finished at once; "
+          + "set keepsRunning of one of them, or call runUntilStopped(in:)")
+    } else if !filled.isEmpty || owner.runs == 0 {
       Diagnosis.hint("run(in: \"\(name)\"): nothing is in this mode, and the run is finished at once; \(others)")
     }
   }
@@ -41,9 +48,70 @@ extension RunLoop {
   private static func list(_ modes: [Mode]) -> String { modes.map { "\"\($0)\"" }.sorted().joined(separator: ", ") }
 }
 
+extension RunLoop.Mode {
+  /// Reports that the mode has the name of a constant in the source, and not the constant's value. The caller may hold
+  /// a lock.
+  @inline(never)
+  func explainMistake() {
+    guard Diagnosis.reportsHints else { return }
+    let meant: RunLoop.Mode
+    switch rawValue {
+    case "default": meant = .default
+    case "common": meant = .common
+    case "tracking": meant = .tracking
+    default: return
+    }
+    let text =
+      "RunLoop.Mode(\"\(rawValue)\") is a mode of its own, not RunLoop.Mode.\(rawValue), whose name is \"\(meant)\"; "
+      + "write .\(rawValue)"
+    Diagnosis.hintLocked(once: text, text)
+  }
+}
+
+extension RunLoop.Port {
+  /// Reports a message that could not be sent. The error says it, too, but `try?` hides the error.
+  @inline(never)
+  static func explainClosed() {
+    let text =
+      "send: the port is gone, and the message is not sent; a port ends when it is invalidated or released, and with "
+      + "the last loop that served it"
+    Diagnosis.hintLocked(once: text, text)
+  }
+}
+
 extension RunLoop.Item {
+  /// Reports that a call did nothing, because the item is invalid. The caller may hold a lock.
+  @inline(never)
+  final func explainInvalid(_ call: StaticString) {
+    guard Diagnosis.reportsHints, !isHidden else { return }
+    let why =
+      isForked
+      ? "was made by the parent process; make another one after fork(2)"
+      : kind == .timer
+        ? "is invalid; an invalidated timer is over, as is a one-shot timer that has fired: make it rearmable"
+        : "is invalid; an invalidated item is over: make another one"
+    let text = "\(call): \(nameForDiagnostics) \(why)"
+    Diagnosis.hintLocked(once: text, text)
+  }
+
+  #if DEBUG
+    /// Reports that the item ends and was never a member of a mode. Ports, events and connections may work without a
+    /// loop. The caller may hold a lock.
+    @inline(never)
+    final func explainNeverAdded() {
+      guard Diagnosis.reportsHints, !isForked, !isHidden else { return }
+      switch kind {
+      case .port, .eventSource, .connection: return
+      case .source, .portSource, .descriptorSource, .timer, .observer: break
+      }
+      let text =
+        "\(nameForDiagnostics) was released and never added to a loop; add(_:to:) makes the loop call and retain it"
+      Diagnosis.hintLocked(once: text, text)
+    }
+  #endif
+
   /// The item's kind and label. A hint with the same text is reported only once, so this must not vary between calls.
-  fileprivate final var nameForDiagnostics: String {
+  final var nameForDiagnostics: String {
     let name =
       switch kind {
       case .source: "a source"

@@ -20,6 +20,10 @@ extension RunLoop {
     /// True while the callout of this observer or timer is on the stack.
     final let firing = Atomic<Bool>(false)
     final let kind: Kind
+    #if DEBUG
+      /// True once the item was given to a loop. For a report (decision 0048).
+      final let wasAdded = Atomic<Bool>(false)
+    #endif
 
     /// The item's class. The kind never changes, so a cast that the kind proves needs no check. Proof: only the
     /// initialisers of `Source`, `Timer`, `Observer` and `Port` pass `.source`, `.timer`, `.observer` and `.port`.
@@ -50,9 +54,20 @@ extension RunLoop {
     }
 
     deinit {
+      #if DEBUG
+        if !isInvalidated, !wasAdded.load(ordering: .relaxed) { explainNeverAdded() }
+      #endif
       let address = extrasAddress.load(ordering: .acquiring)
       // An address other than 0 is not nil. The object was retained once, when its address was stored.
       if address != 0 { Self.extras(at: address)!.release() }
+    }
+
+    /// Notes that the item is given to a loop, also if the loop refuses it. Does nothing in release builds.
+    @inline(__always)
+    final func noteAdding() {
+      #if DEBUG
+        wasAdded.store(true, ordering: .relaxed)
+      #endif
     }
 
     @inline(__always)

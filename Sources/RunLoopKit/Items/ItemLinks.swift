@@ -98,6 +98,7 @@ extension RunLoop.Item {
       let token = try register()
       guard token != 0 else { return nil }
       links.append(ItemLink(loop: loop, mode: mode, token: token))
+      noteAdding()
       return token
     }
   }
@@ -131,6 +132,7 @@ extension RunLoop.Item {
   }
 
   final func linkRecord(of loop: RunLoop, stamp: UInt64) {
+    noteAdding()
     withLinks { $0.append(ItemLink(loop: loop, mode: nil, token: stamp)) }
   }
 

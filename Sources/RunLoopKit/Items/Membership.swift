@@ -14,6 +14,7 @@ extension RunLoop {
   /// - SeeAlso: `CFRunLoopAddSource`, `CFRunLoopAddTimer`, `CFRunLoopAddObserver`.
   @discardableResult
   public func add(_ item: Item, to mode: Mode = .default) throws -> Bool {
+    item.noteAdding()
     guard isInThisProcess else { throw RunLoopError.forked }
     if let only = item.onlyLoop, only != serial { throw RunLoopError.itemInOtherLoop(item.nameInErrors) }
     guard learnsEquals(of: item) else { throw RunLoopError.forked }

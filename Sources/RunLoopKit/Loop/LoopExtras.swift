@@ -51,7 +51,18 @@ final class LoopExtras {
     return made
   }
 
-  var isCounting: Bool { isCollecting || slowCalloutReporter != nil }
+  /// True if the loop looks for what it reports as hints (`LoopWatch`); it counts then, too.
+  private(set) var isWatching = false
+
+  var isCounting: Bool { isCollecting || slowCalloutReporter != nil || isWatching }
+
+  /// Called when the loop is made, before another thread knows it.
+  func beginWatching() {
+    isWatching = true
+    let counters = makeCounters()
+    counters.pointee.watch = LoopWatch()
+    counters.pointee.slowLimit.store(LoopWatch.slowLimit, ordering: .relaxed)
+  }
 
   /// Called before `settleCounters` makes the loop's thread count. If callouts are timed, the thread counts already.
   func beginCollecting(_ kernel: Kernel?) {

@@ -46,6 +46,7 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
     statePlace = .make(LoopState())
     ownerPlace = .make(OwnerState())
     if isMain { state.commonNames.insert(.tracking) }
+    if Diagnosis.reportsHints { beginWatching() }
   }
 
   deinit {

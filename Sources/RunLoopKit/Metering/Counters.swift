@@ -20,6 +20,8 @@ struct Counters: ~Copyable {
   }
 
   private let words: UnsafeMutablePointer<Atomic<UInt64>>
+  /// Nil unless hints were on when the loop was made. Set before the loop's thread counts.
+  var watch: LoopWatch?
   /// Odd while the owner changes the times.
   private let sequence = Atomic<UInt64>(0)
   /// When the first pass of the outermost run began, or when counting began in that run. `forever` outside of runs.

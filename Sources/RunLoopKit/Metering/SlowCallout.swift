@@ -65,7 +65,8 @@ extension RunLoop {
     setReporter(reporter, limit: limit.nanosecondsRoundedUp)
   }
 
-  /// Stops the reports. The reporter may still be running when this call returns. - Thread: Any.
+  /// Stops the reports. The reporter may still be running when this call returns. A loop that was made while hints were
+  /// on goes on to report callouts of more than a second as hints (`diagnostics`). - Thread: Any.
   public func stopReportingSlowCallouts() { setReporter(nil, limit: Time.forever) }
 
   private func setReporter(_ reporter: (@Sendable (SlowCallout) -> Void)?, limit: UInt64) {
@@ -74,6 +75,7 @@ extension RunLoop {
       guard !hasEnded, reporter != nil || state.extras?.slowCalloutReporter != nil else { return reporter }
       let extras = state.makeExtras()
       let counters = extras.makeCounters()
+      let limit = reporter == nil && extras.isWatching ? LoopWatch.slowLimit : limit
       counters.pointee.slowLimit.store(limit, ordering: .relaxed)
       if !isCounting { counters.pointee.restart() }
       let previous = extras.slowCalloutReporter

@@ -46,6 +46,7 @@ extension LoopState {
   @inline(never)
   private mutating func findOrMake(_ name: RunLoop.Mode) -> ModePointer {
     if let mode = find(name) { return mode }
+    name.explainMistake()
     let mode = ModePointer.make(name: name, isCommon: commonNames.contains(name))
     modes.append(mode)
     if modes.count > Self.mostSearchedModes { _ = makeExtras() }

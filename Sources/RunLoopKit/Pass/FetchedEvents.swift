@@ -39,7 +39,10 @@ extension ModePointer {
   /// the loss instead. Under the lock.
   @inline(never)
   private func takeLost(_ item: RunLoop.DescriptorItem) -> PassEvent? {
-    if item.kind == .descriptorSource { return .port(.passRetained(item), ready: PortRegistration.failed) }
+    if item.kind == .descriptorSource {
+      item.explainClosed()
+      return .port(.passRetained(item), ready: PortRegistration.failed)
+    }
     let name = item.kind == .portSource ? "a port source" : "an event source"
     let why = "its descriptor \(item.descriptor) was closed while it was a member"
     Diagnosis.warnLocked("\(name)\(item.labelText) gets no more events: \(why)")

@@ -11,7 +11,7 @@ extension RunLoop {
     var hasJustServedMainQueue = leavesMainQueue(activation)  // if true, the first pass skips (g)
 
     while true {
-      if let counters { counters.pointee.passBegins() }
+      if let counters { passBegins(counters) }
       if wakes.accept(for: activation, stops) { keepFromWaiting(activation, in: mode) }  // (a)
       mode.notify(.beforeTimers, insideOf: at, on: self)  // (b)
       mode.notify(.beforeSources, insideOf: at, on: self)  // (c)

@@ -7,6 +7,8 @@ struct Stops: ~Copyable {
   private let word = Atomic<UInt64>(0)
   /// A number of `Later`, which says whether runs that begin later have to stop.
   private let later = Atomic<UInt8>(Later.nothing)
+  /// True if a stop has found no run, for a report.
+  private let missed = Atomic<Bool>(false)
 
   /// Computed, not stored: a signal handler that calls `request` must not run the initialisation of stored numbers.
   private enum Later {
@@ -35,6 +37,15 @@ struct Stops: ~Copyable {
       seen = original
     }
     return false
+  }
+
+  /// Notes that `request` has found no run. - Thread: Any, and signal handlers.
+  func noteMissed() { missed.store(true, ordering: .relaxed) }
+
+  /// True if a stop has found no run since the last call. - Thread: The loop's own.
+  func takeMissed() -> Bool {
+    guard missed.load(ordering: .relaxed) else { return false }
+    return missed.exchange(false, ordering: .relaxed)
   }
 
   var isRunning: Bool { word.load(ordering: .sequentiallyConsistent) != 0 }
@@ -105,11 +116,12 @@ extension RunLoop {
   ///
   /// A stop never reaches an enclosing run, and several stops count once [RLK-RUN-5]. The call wakes the loop
   /// [RLK-RUN-6]. From the return of `RunLoop.Thread.start` on, the thread's loop counts as running: a stop that comes
-  /// before its first run ends that run, and so the thread.
+  /// before its first run ends that run, and so the thread. `diagnostics` reports a stop that found no run, when the
+  /// next run begins [RLK-DIAG-12].
   /// - Thread: Any. - Blocks: No; lock-free, at most one write(2). - SeeAlso: `CFRunLoopStop`.
   public func stop() {
     guard isInThisProcess else { return }
-    if stops.request() { wakes.word.interrupt() }
+    if stops.request() { wakes.word.interrupt() } else { stops.noteMissed() }
   }
 
   /// Clears a stop of the innermost run. True if there was one, and it ends the run. - Thread: The loop's own.

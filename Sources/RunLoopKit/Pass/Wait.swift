@@ -94,11 +94,11 @@ extension ModePointer {
     }
     guard !spins(until: deadline, on: loop), loop.beginWait(in: set) else { return nil }
     loop.owner.skippedPolls = 0
-    if let counters = loop.counters { counters.pointee.sleepBegins() }
+    if let counters = loop.counters { sleepBegins(counters, on: loop) }
     let found =
       (loop.owner.sleepsInHost ? sleepInHost(until: limit, on: loop) : nil) ?? set.blockingWait(until: limit)
     if loop.isMain { noteFetch(found, on: loop) }
-    if let counters = loop.counters { counters.pointee.sleepEnds() }
+    if let counters = loop.counters { sleepEnds(counters, on: loop) }
     return found >= 0 ? found : hasFailedForGood(found, on: loop) ? -1 : 0
   }
 

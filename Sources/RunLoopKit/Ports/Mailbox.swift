@@ -70,6 +70,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     while !isClosed, queue.count >= limit { try waitForRoom(timeout) }
     guard !isClosed else {
       lock.unlock()
+      RunLoop.Port.explainClosed()
       throw .portInvalid
     }
     try finishSend(parcel)
@@ -104,6 +105,7 @@ package final class Mailbox: Destination, @unchecked Sendable {
     lock.lock()
     guard !isClosed else {
       lock.unlock()
+      RunLoop.Port.explainClosed()
       throw .portInvalid
     }
     guard queue.count >= limit || !line.isEmpty else {

@@ -36,6 +36,17 @@ extension RunLoop {
     /// by their first signals.
     private let signalled = Atomic<UInt64>(0)
     private static let clock = Atomic<UInt64>(0)
+    #if DEBUG
+      /// When the source was signalled, for a report; 0 if hints were off then. Only in debug builds, because `signal`
+      /// has to read the level and the clock for it.
+      private let signalledAt = Atomic<UInt64>(0)
+
+      /// How long the signalled source has waited; nil if it is not signalled, or if that is not known.
+      func waited(until now: UInt64) -> UInt64? {
+        let began = signalledAt.load(ordering: .relaxed)
+        return isSignalled && began != 0 && began <= now ? now - began : nil
+      }
+    #endif
 
     /// - Parameters:
     ///   - order: Sources of one pass are performed in this order, lower ones first.
@@ -69,7 +80,10 @@ extension RunLoop {
     ///
     /// - Thread: Any. - Blocks: No; lock-free. - SeeAlso: `CFRunLoopSourceSignal`.
     public func signal() {
-      guard isValid else { return }
+      guard isValid else { return explainInvalid("signal()") }
+      #if DEBUG
+        if !isSignalled { signalledAt.store(Diagnosis.reportsHints ? Kernel.now() : 0, ordering: .relaxed) }
+      #endif
       // The exchange writes even if it changes nothing, so that the thread that takes the mark sees what each signaller
       // has published before.
       var seen = signalled.load(ordering: .relaxed)

@@ -62,7 +62,10 @@ package final class EventFeed<Element: Sendable>: @unchecked Sendable {
 
   /// Call it before the first call of `next`. The item's closure must retain a turn, and must retain this feed only
   /// through that turn.
-  package func append(_ item: RunLoop.Item) { membership.withLock { idle.append(item) } }
+  package func append(_ item: RunLoop.Item) {
+    item.noteAdding()  // it is added when a task waits, and perhaps never
+    membership.withLock { idle.append(item) }
+  }
 
   /// Creates the turn that the closure of one item retains.
   package func makeTurn() -> EventTurn<Element> {

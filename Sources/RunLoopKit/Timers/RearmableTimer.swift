@@ -54,7 +54,7 @@ extension RunLoop.Timer {
   /// - Complexity: O(log timers), a reading of the clock, and one system call if the timer is, or was, the first of a
   ///   mode; no write to the loop's eventfd.
   public func rearm(after delay: Duration) {
-    guard isValid else { return }
+    guard isValid else { return explainInvalid("rearm(after:)") }
     change(.delay(delay.nanosecondsRoundedUp))
   }
 
@@ -73,7 +73,7 @@ extension RunLoop.Timer {
   /// As `rearm(after:jitter:)`, with your own source of random numbers, as tests need it.
   public func rearm(after delay: Duration, jitter: Duration, using generator: inout some RandomNumberGenerator) {
     let part = UInt64.random(in: 0...jitter.nanosecondsRoundedUp, using: &generator)
-    guard isValid else { return }
+    guard isValid else { return explainInvalid("rearm(after:jitter:)") }
     change(.delay(Time.add(delay.nanosecondsRoundedUp, part)))
   }
 

@@ -1,0 +1,185 @@
+import CTestSupport
+import Glibc
+import RunLoopKit
+import XCTest
+
+import class RunLoopKit.RunLoop
+
+/// Mistakes that no call can refuse: what is said of each, once.
+final class HintTests: XCTestCase {
+  func test_RLK_DIAG_2_theFirstRunOfALoopThatHasNothing() {
+    func play() throws {
+      let loop = RunLoop.current
+      XCTAssertEqual(try loop.run(in: .default), .finished)
+      XCTAssertEqual(try loop.run(in: .default), .finished)
+    }
+    XCTAssertEqual(said(on: false, play), [])
+    XCTAssertEqual(
+      said(play),
+      [
+        "RunLoopKit: run(in: \"kCFRunLoopDefaultMode\"): nothing is in this mode, and the run is finished at once; no mode "
+          + "has anything in it"
+      ])
+  }
+
+  func test_RLK_DIAG_2_aModeWithItemsInTheBackground() {
+    XCTAssertEqual(
+      said {
+        let (loop, source) = (RunLoop.current, RunLoop.Source { _ in })
+        source.keepsRunning = false
+        try loop.add(source, to: "diag background")
+        XCTAssertEqual(try loop.run(in: "diag background"), .finished)
+      },
+      [
+        "RunLoopKit: run(in: \"diag background\"): only items in the background are in this mode, and the run is finished at "
+          + "once; set keepsRunning of one of them, or call runUntilStopped(in:)"
+      ])
+  }
+
+  /// A callout that reads less than there is makes progress, and nothing is said.
+  func test_RLK_DIAG_11_aCalloutThatNeverReads() {
+    let (idle, busy) = (Pipe(), Pipe())
+    defer {
+      idle.closeBoth()
+      busy.closeBoth()
+    }
+    idle.send("x")
+    busy.send(String(repeating: "y", count: 20_000))
+    func play(
+      _ descriptor: Int32, _ interest: RunLoop.FileDescriptorSource.Readiness, _ label: String, reads: Bool
+    ) throws {
+      let (loop, calls) = (RunLoop.current, Box(0))
+      let source = try RunLoop.FileDescriptorSource(fileDescriptor: descriptor, interest: interest) { _, _ in
+        var byte: UInt8 = 0
+        if reads { XCTAssertEqual(read(descriptor, &byte, 1), 1) }
+        calls.value += 1
+        if calls.value == 10_100 { loop.stop() }
+      }
+      source.label = label
+      try loop.add(source)
+      XCTAssertEqual(try loop.run(), .stopped)
+      source.invalidate()
+    }
+    XCTAssertEqual(
+      said {
+        try play(busy.reading, .readable, "diag reads", reads: true)
+        try play(idle.reading, .readable, "diag reads not", reads: false)
+        try play(idle.writing, .writable, "diag writes not", reads: false)
+      },
+      [
+        "RunLoopKit: a descriptor source \"diag reads not\" was called 10000 times in a row, and its descriptor "
+          + "\(idle.reading) is as readable as before: the callout does not use it, and the loop never sleeps; read until the "
+          + "call would block, or take the interest away",
+        "RunLoopKit: a descriptor source \"diag writes not\" was called 10000 times in a row, and its descriptor "
+          + "\(idle.writing) is as writable as before: the callout does not use it, and the loop never sleeps; take .writable "
+          + "out of its interest while there is nothing to write",
+      ])
+  }
+
+  /// The number is one that no other thread of the tests gets meanwhile.
+  func test_RLK_DIAG_11_aWatchedDescriptorThatWasClosed() {
+    let pipe = Pipe()
+    defer { pipe.closeBoth() }
+    let number = fcntl(pipe.reading, F_DUPFD_CLOEXEC, 700)
+    XCTAssertEqual(
+      said {
+        let loop = RunLoop.current
+        let source = try RunLoop.FileDescriptorSource(fileDescriptor: number, interest: .readable) { _, _ in }
+        source.label = "diag closed"
+        try loop.add(source)
+        XCTAssertEqual(try loop.run(for: .milliseconds(1)), .timedOut)
+        close(number)
+        for _ in 1...2 { XCTAssertEqual(try loop.run(for: .milliseconds(1)), .timedOut) }
+        source.invalidate()
+      },
+      [
+        "RunLoopKit: a descriptor source \"diag closed\": its descriptor \(number) was closed while it was a member, and "
+          + "brings no more events; invalidate the source first, then close"
+      ])
+  }
+
+  /// When the next run begins. A stop with no run behind it does no harm, and nothing is said of it.
+  func test_RLK_DIAG_12_aStopThatFoundNoRun() {
+    func play(_ runs: Int) throws {
+      let (loop, source) = (RunLoop.current, RunLoop.Source { _ in })
+      try loop.add(source)
+      for _ in 0..<runs {
+        loop.stop()
+        XCTAssertEqual(try loop.run(for: .zero), .timedOut)
+      }
+      loop.stop()
+      source.invalidate()
+    }
+    XCTAssertEqual(said { try play(0) }, [])
+    XCTAssertEqual(
+      said { try play(2) },
+      [
+        "RunLoopKit: stop(): no run of the loop was on the stack, and the run that begins now is not stopped; to stop a run "
+          + "that is still to come, queue a block before it: perform { loop.stop() }"
+      ])
+  }
+
+  func test_RLK_DIAG_13_callsOnWhatIsInvalid() {
+    XCTAssertEqual(
+      said {
+        let (source, timer, port) = (RunLoop.Source { _ in }, RunLoop.Timer.never(), RunLoop.Port { _, _ in })
+        (source.label, timer.label) = ("diag invalid", "diag invalid")
+        for item in [source, timer, port] { item.invalidate() }
+        for _ in 1...2 {
+          source.signal()
+          timer.rearm(after: .zero)
+          timer.rearm(after: .zero, jitter: .zero)
+          XCTAssertEqual(thrown { try port.sendRight.trySend(RunLoop.Message(id: 1)) }, .portInvalid)
+        }
+      },
+      [
+        "RunLoopKit: signal(): a source \"diag invalid\" is invalid; an invalidated item is over: make another one",
+        "RunLoopKit: rearm(after:): a timer \"diag invalid\" is invalid; an invalidated timer is over, as is a one-shot timer "
+          + "that has fired: make it rearmable",
+        "RunLoopKit: rearm(after:jitter:): a timer \"diag invalid\" is invalid; an invalidated timer is over, as is a one-shot "
+          + "timer that has fired: make it rearmable",
+        "RunLoopKit: send: the port is gone, and the message is not sent; a port ends when it is invalidated or released, and "
+          + "with the last loop that served it",
+      ])
+  }
+
+  #if DEBUG
+    func test_RLK_DIAG_14_anItemThatWasNeverAdded() {
+      func make(_ label: String) -> RunLoop.Timer {
+        let timer = RunLoop.Timer.never()
+        timer.label = label
+        return timer
+      }
+      XCTAssertEqual(
+        said {
+          for mode in [RunLoop.Mode.default, .common] {
+            let timer = make("diag removed")
+            try RunLoop.current.add(timer, to: mode)
+            RunLoop.current.remove(timer, from: mode)
+          }
+          make("diag given up").invalidate()
+          for _ in 1...2 { _ = make("diag dropped") }
+        },
+        [
+          "RunLoopKit: a timer \"diag dropped\" was released and never added to a loop; add(_:to:) makes the loop call and "
+            + "retain it"
+        ])
+    }
+  #endif
+
+  func test_RLK_DIAG_15_aModeThatIsNamedLikeAConstant() {
+    XCTAssertEqual(
+      said {
+        let (loop, source) = (RunLoop.current, RunLoop.Source { _ in })
+        try loop.add(source, to: "default")
+        try loop.add(source, to: .default)
+        try loop.add(source, to: .common)
+        try loop.perform(in: "tracking") {}
+        source.invalidate()
+      },
+      [("default", "kCFRunLoopDefaultMode"), ("tracking", "UITrackingRunLoopMode")].map { name, meant in
+        "RunLoopKit: RunLoop.Mode(\"\(name)\") is a mode of its own, not RunLoop.Mode.\(name), whose name is \"\(meant)\"; "
+          + "write .\(name)"
+      })
+  }
+}

@@ -1,0 +1,65 @@
+import Glibc
+import RunLoopKit
+import RunLoopTesting
+import Testing
+
+import class RunLoopKit.RunLoop
+
+/// Hints that name a time: in virtual time, and in a process whose environment asks for hints.
+@Suite struct TimedHintTests {
+  private func lines(of content: [UInt8], about label: String) -> [String] {
+    String(decoding: content, as: UTF8.self).split(separator: "\n").map(String.init).filter { $0.contains(label) }
+  }
+
+  @Test func test_RLK_DIAG_11_aSlowCallout() async throws {
+    let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      setenv("RUNLOOPKIT_DIAGNOSTICS", "1", 1)
+      try await VirtualTime.run { time in
+        let (loop, start) = (RunLoop.current, time.now)
+        for second in [1, 2] {
+          let timer = RunLoop.Timer(fireDate: start.advanced(by: .seconds(10 * second))) { _ in
+            time.advance(by: .seconds(second))
+          }
+          timer.label = "diag \(second) s"
+          try loop.add(timer)
+        }
+        #expect(try loop.run() == .finished)
+      }
+    }
+    #expect(
+      lines(of: result.standardErrorContent, about: "diag") == [
+        "RunLoopKit: a timer \"diag 2 s\" took 2.0 seconds in mode \"kCFRunLoopDefaultMode\", and the loop served nothing else "
+          + "meanwhile; do it in parts, or in another thread"
+      ])
+  }
+
+  #if DEBUG
+    @Test func test_RLK_DIAG_11_aSignalThatWokeNothing() async throws {
+      let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        setenv("RUNLOOPKIT_DIAGNOSTICS", "1", 1)
+        try await VirtualTime.run { time in
+          let (loop, start) = (RunLoop.current, time.now)
+          for isWoken in [false, true, false] {
+            let source = RunLoop.Source { _ in loop.stop() }
+            source.label = isWoken ? "diag woken" : "diag forgotten"
+            try loop.add(source)
+            let observer = RunLoop.Observer(.beforeWaiting, repeats: false) { _, _ in
+              source.signal()
+              if isWoken { loop.wakeUp() }
+            }
+            try loop.add(observer)
+            try loop.add(RunLoop.Timer(fireDate: time.now.advanced(by: .seconds(5))) { _ in })
+            #expect(try loop.run() == .stopped)
+            source.invalidate()
+          }
+          #expect(start.duration(to: time.now) >= .seconds(10))
+        }
+      }
+      #expect(
+        lines(of: result.standardErrorContent, about: "diag") == [
+          "RunLoopKit: signal(): a source \"diag forgotten\" has waited 5.0 seconds, and then something else ended the loop's "
+            + "sleep; signal() does not wake a loop: call wakeUp() after it"
+        ])
+    }
+  #endif
+}
