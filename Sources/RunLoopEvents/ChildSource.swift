@@ -23,6 +23,17 @@ extension RunLoop {
   /// a child [RLK-EVENT-11, RLK-SIGNAL-20]. The source recognises a later process of the same number by its start time
   /// (`/proc/PID/stat`). It mistakes that process for its own in one case only: between two system calls of `send` or
   /// of the loop, other code waits for the child, and the system uses the number again.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let child = try RunLoop.ChildSource.spawn("sh", arguments: ["-c", "exit 3"])
+  /// let source = try RunLoop.ChildSource(processID: child) { _, status in
+  ///   print(status)  // prints exited with code 3
+  ///   loop.stop()
+  /// }
+  /// try loop.add(source)
+  /// try loop.run()
+  /// ```
   public final class ChildSource: EventSource, EventService, @unchecked Sendable {
     /// What becomes of the child when the source is invalidated.
     public enum Ownership: Sendable {

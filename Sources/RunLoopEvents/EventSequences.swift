@@ -17,7 +17,16 @@ extension RunLoop {
   /// standard signals coalesce, and real-time signals queue.
   ///
   /// ```swift
-  /// for try await info in try RunLoop.main.signals(.terminate, .hangup) { … }
+  /// import Glibc
+  /// try RunLoop.Signal.block(.hangup)  // first of all, in main
+  /// try RunLoop.main.run {
+  ///   let signals = try RunLoop.main.signals(.hangup)
+  ///   kill(getpid(), SIGHUP)  // mostly another process does that
+  ///   for try await info in signals {
+  ///     print(info.signal == .hangup)  // prints true
+  ///     break
+  ///   }
+  /// }
   /// ```
   /// - Parameters:
   ///   - signals: Which signals to receive; at least one.

@@ -21,6 +21,21 @@ extension RunLoop {
   /// 16,384 for each watch; `.overflow` replaces the rest [RLK-WATCH-16, RLK-WATCH-17]. A loop that waits in a mode
   /// with a watch also wakes for events of watches in other modes and loops, and makes a pass without a callout. An
   /// overflow of the instance reaches all its watches. Source: inotify(7).
+  ///
+  /// ```swift
+  /// import Glibc
+  /// let loop = RunLoop.current
+  /// let path = "/tmp/watched-\(getpid())"
+  /// close(creat(path, 0o600))
+  /// let watch = try RunLoop.FileWatch(path: path, events: .attributes) { _, event in
+  ///   print(event.kind)  // prints attributes
+  ///   loop.stop()
+  /// }
+  /// try loop.add(watch)
+  /// chmod(path, 0o644)
+  /// try loop.run()
+  /// unlink(path)
+  /// ```
   public final class FileWatch: EventSource, EventService, @unchecked Sendable {
     @exclusivity(unchecked) final var body: Body
     /// The path that `init` was given, as text: bytes that are no UTF-8 are replaced.

@@ -7,11 +7,15 @@ extension RunLoop {
   /// callout may.
   ///
   /// ```swift
+  /// import Glibc
   /// try RunLoop.Signal.block(.terminate, .hangup)  // first of all, in main
   /// let source = try RunLoop.SignalSource(.terminate, .hangup) { _, info in
-  ///   if info.signal == .terminate { RunLoop.main.stop() } else { readConfiguration() }
+  ///   print(info.signal == .hangup)  // prints true
+  ///   RunLoop.main.stop()
   /// }
   /// try RunLoop.main.add(source, to: .common)
+  /// kill(getpid(), SIGHUP)  // mostly another process does that
+  /// try RunLoop.main.run()
   /// ```
   ///
   /// **The mask.** A source receives a signal only if every thread blocks it. If a thread does not, the kernel calls

@@ -24,8 +24,10 @@ extension RunLoop.ChildSource {
   /// [RLK-CHILD-12].
   ///
   /// ```swift
-  /// let child = try RunLoop.ChildSource.spawn("gzip", arguments: ["-9", "log.1"])
-  /// try loop.add(RunLoop.ChildSource(processID: child) { _, status in print(status) })
+  /// let child = try RunLoop.ChildSource.spawn("echo", arguments: ["from the child"])  // prints from the child
+  /// let loop = RunLoop.current
+  /// try loop.add(RunLoop.ChildSource(processID: child) { _, _ in loop.stop() })
+  /// try loop.run()
   /// ```
   ///
   /// The call does not wait for the child's end: the caller has to, with a `ChildSource` or with waitpid(2).

@@ -6,6 +6,7 @@
   /// Runs one mode of a run loop inside Foundation's run loop of the same thread: a run of Foundation's loop serves
   /// both.
   ///
+  /// <!-- not run: needs the trait Foundation; scripts/packages tests the module -->
   /// ```swift
   /// let host = try FoundationHost(of: RunLoopKit.RunLoop.main)
   /// Foundation.RunLoop.main.run()  // serves Foundation, RunLoopKit, DispatchQueue.main and the main actor

@@ -4,6 +4,7 @@
 
   /// Runs one mode of a run loop as a source of a `GMainContext`: each iteration of the context serves the loop.
   ///
+  /// <!-- not run: needs GLib; scripts/packages tests the module -->
   /// ```swift
   /// let host = try GLibHost(of: .main)
   /// g_main_loop_run(mainLoop)  // serves GLib, RunLoop.main, DispatchQueue.main and the main actor

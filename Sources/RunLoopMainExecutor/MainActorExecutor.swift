@@ -6,13 +6,12 @@ extension RunLoop {
   /// functions of the main dispatch queue, which the main loop serves (`RunLoop.servesMainQueue`).
   ///
   /// ```swift
-  /// @main struct Program {
-  ///   static func main() throws {
-  ///     try RunLoop.MainActorExecutor.install()  // first of all
-  ///     Task { @MainActor in … }
-  ///     try RunLoop.MainActorExecutor.run()
-  ///   }
+  /// try RunLoop.MainActorExecutor.install()  // first of all
+  /// Task { @MainActor in
+  ///   print("a job of the main loop")  // prints a job of the main loop
+  ///   RunLoop.MainActorExecutor.stop()
   /// }
+  /// try RunLoop.MainActorExecutor.run()
   /// ```
   ///
   /// `install()` makes `RunLoop.main.executor` the main actor's executor [RLK-MAINEXEC-1]. The rules for jobs of that

@@ -5,6 +5,7 @@
 
   /// The statistics of a loop, as counters and a gauge of swift-metrics.
   ///
+  /// <!-- not run: needs swift-metrics; scripts/packages tests the module -->
   /// ```swift
   /// let metrics = RunLoopMetrics(of: loop, dimensions: [("loop", "main")])
   /// try loop.add(metrics.timer(every: .seconds(10)))

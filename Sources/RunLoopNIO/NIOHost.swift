@@ -7,6 +7,7 @@
 
   /// Runs one mode of a run loop inside an event loop of SwiftNIO on the same thread: the thread serves both.
   ///
+  /// <!-- not run: needs SwiftNIO; scripts/packages tests the module -->
   /// ```swift
   /// MultiThreadedEventLoopGroup.withCurrentThreadAsEventLoop { eventLoop in
   ///   do { try NIOHost(of: .main, on: eventLoop) } catch { fatalError("\(error)") }

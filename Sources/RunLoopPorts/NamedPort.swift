@@ -76,6 +76,16 @@ extension RunLoop.Port {
 
   /// Returns the right to send to a named port of any process of this user, including this one.
   ///
+  /// ```swift
+  /// import Glibc
+  /// let name = "greeter-\(getpid())"
+  /// let port = try RunLoop.Port(registeredAs: name, replying: { _, _ in RunLoop.Message(bytes: "hello") })
+  /// let server = RunLoop.Thread(name: "server") { loop in try loop.add(port) }
+  /// try server.start()  // mostly in another process
+  /// let right = try RunLoop.Port.connect(to: name)
+  /// let answer = try right.request(RunLoop.Message(), timeout: .seconds(5))
+  /// print(answer.bytes?.count ?? 0, "bytes")  // prints 5 bytes
+  /// ```
   /// - Parameters:
   ///   - name: The name under which the port is registered.
   ///   - policy: Which owner of the name the caller accepts.

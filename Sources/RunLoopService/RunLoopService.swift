@@ -4,6 +4,7 @@
 
   /// A resident thread with a run loop, as a service of a `ServiceGroup`.
   ///
+  /// <!-- not run: needs swift-service-lifecycle; scripts/packages tests the module -->
   /// ```swift
   /// let clock = RunLoopService(name: "clock") { loop in
   ///   try loop.add(RunLoop.Timer(after: .zero, interval: .seconds(1)) { _ in print("tick") })

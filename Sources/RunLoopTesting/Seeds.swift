@@ -4,6 +4,7 @@ extension VirtualTime {
   /// Returns seeds for the cases of a test: 1 to `count`. To repeat one case, set the environment variable `RLK_SEED`:
   /// then only that seed is returned.
   ///
+  /// <!-- not run: swift test calls tests with arguments -->
   /// ```swift
   /// @Test(arguments: VirtualTime.seeds(100)) func transfersKeepTheSum(seed: UInt64) async throws {
   ///   try await VirtualTime.run(seed: seed) { time in … }

@@ -13,6 +13,7 @@ import RunLoopKit
 ///   try RunLoop.current.add(timer)
 ///   try RunLoop.current.run(for: .seconds(7200))  // returns at once
 /// }
+/// // prints an hour later
 /// ```
 ///
 /// **Participants.** These threads take part: the thread of `run`'s body or the one that calls `install`, threads made
@@ -86,6 +87,12 @@ public final class VirtualTime: Sendable, CustomStringConvertible {
   ///
   /// Meant for the main thread of a program: `RunLoop.main` has the clock of the main thread [RLK-KERNEL-6].
   ///
+  /// ```swift
+  /// let time = VirtualTime.install()
+  /// let start = time.now
+  /// try RunLoop.current.run(for: .seconds(3600))  // returns at once
+  /// print(start.duration(to: time.now) >= .seconds(3600))  // prints true
+  /// ```
   /// - Parameters:
   ///   - start: The monotonic clock's first value. The boot-time clock equals it until `suspend` is called. The wall
   ///     clock begins on a fixed day.

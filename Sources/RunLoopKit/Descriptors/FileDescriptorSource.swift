@@ -29,6 +29,21 @@ extension RunLoop {
   /// number may belong to another file [RLK-FD-34]. There are two exceptions. While a duplicate stays open, this source
   /// still gets its events. A source that is suspended when its descriptor is closed gets, after the suspension, the
   /// events of the next file with that number [RLK-FD-19, RLK-FD-20]. Source: `CFFileDescriptorRef`.
+  ///
+  /// ```swift
+  /// import Glibc
+  /// let loop = RunLoop.current
+  /// var ends: [Int32] = [-1, -1]
+  /// pipe(&ends)
+  /// let reader = try RunLoop.FileDescriptorSource(fileDescriptor: ends[0], interest: .readable) { source, _ in
+  ///   var bytes = [UInt8](repeating: 0, count: 16)
+  ///   print(read(source.fileDescriptor, &bytes, bytes.count), "bytes")  // prints 5 bytes
+  ///   loop.stop()
+  /// }
+  /// try loop.add(reader)
+  /// write(ends[1], "hello", 5)
+  /// try loop.run()
+  /// ```
   public final class FileDescriptorSource: DescriptorItem, @unchecked Sendable {
     /// What a source waits for, and what its handler is called with.
     public struct Readiness: OptionSet, Hashable, Sendable, CustomStringConvertible {

@@ -47,6 +47,13 @@ extension RunLoop {
   /// `1` asks for hints, `0` for warnings alone, and an empty value counts as none [RLK-DIAG-10]. One report goes to
   /// standard error even if there is a handler: that a wake could not be written, since a signal handler may have asked
   /// for the wake.
+  ///
+  /// ```swift
+  /// RunLoop.diagnostics = RunLoop.Diagnostics(level: .hint) { level, _ in
+  ///   print("reported:", level)  // prints reported: hint
+  /// }
+  /// print(try RunLoop.current.run(in: "nothing"))  // prints finished
+  /// ```
   /// - Thread: Any.
   /// - Blocks: The call that is reported waits for the handler, or for write(2) to standard error.
   /// - Complexity: Calls without a report pay nothing. A call that would report a hint, and the making of a loop, pay

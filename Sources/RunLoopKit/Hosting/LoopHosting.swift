@@ -5,11 +5,17 @@
 /// `prepare()` has returned `.hasWork`, and `leave()` at its end.
 ///
 /// ```swift
+/// import Glibc
+/// var isDone = false
 /// let hosting = try LoopHosting(of: .current)
-/// while hosting.isAttached {
-///   if hosting.prepare() == .mayWait { poll(hosting.descriptor.fileDescriptor) }
+/// try hosting.loop.assumeOnLoop { local in try local.perform { isDone = true } }
+/// while !isDone {
+///   var watched = pollfd(fd: hosting.descriptor.fileDescriptor, events: Int16(POLLIN), revents: 0)
+///   if hosting.prepare() == .mayWait { poll(&watched, 1, -1) }
 ///   hosting.serve()
 /// }
+/// hosting.leave()
+/// print("served")  // prints served
 /// ```
 ///
 /// Nesting: a callout of the loop may run the host's loop, so that the adapter makes these calls inside the callout

@@ -96,6 +96,12 @@ extension RunLoop {
     public final var order: Int { extras?.order ?? 0 }
 
     /// A name for the item, which its description and the loop's show [RLK-TEXT-3]. Nil at first.
+    ///
+    /// ```swift
+    /// let timer = RunLoop.Timer(after: .seconds(1)) { _ in }
+    /// timer.label = "retry"
+    /// print("\(timer)".contains("retry"))  // prints true
+    /// ```
     /// - Complexity: An item without a label pays nothing for it.
     public final var label: String? {
       get { isForked ? nil : extras?.label }

@@ -6,6 +6,14 @@ extension RunLoop.Item {
   /// such items counts as empty [RLK-KEEP-1]. A change takes effect at once in all modes of all loops that hold the
   /// item [RLK-KEEP-2]. A sleeping run does not notice the change: it checks after its next pass whether anything keeps
   /// it going. Call `wakeUp()` to cause that pass [RLK-KEEP-3].
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let statistics = RunLoop.Timer(after: .seconds(60), interval: .seconds(60)) { _ in print(loop) }
+  /// statistics.keepsRunning = false
+  /// try loop.add(statistics, to: "work")
+  /// print(try loop.run(in: "work"))  // prints finished
+  /// ```
   /// - Thread: Any. In a child of fork(2) that inherited the item, a change is ignored.
   /// - Blocks: No.
   /// - Complexity: O(modes).

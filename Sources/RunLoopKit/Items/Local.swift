@@ -6,6 +6,19 @@ extension RunLoop {
   ///
   /// An error that `body` throws keeps its type [RLK-ADD-10]. For that the closure has to name the type:
   /// `{ local throws(MyError) in ... }`.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// var ticks = 0
+  /// try loop.assumeOnLoop { local in
+  ///   try local.timer(after: .zero, interval: .milliseconds(1)) { _ in
+  ///     ticks += 1
+  ///     if ticks == 3 { loop.stop() }
+  ///   }
+  /// }
+  /// try loop.run()
+  /// print(ticks)  // prints 3
+  /// ```
   /// - Parameter body: Called once, before the return, on this thread.
   /// - Returns: What `body` returned. - Thread: The loop's own. - Throws: What `body` throws.
   @discardableResult

@@ -2,6 +2,12 @@ extension RunLoop {
   /// Adds an item to a mode, and creates the mode if it does not exist. An item that is added to `.common` is in all
   /// common modes, also in those that become common later.
   ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let timer = RunLoop.Timer(after: .milliseconds(10)) { _ in loop.stop() }
+  /// print(try loop.add(timer, to: .common))  // prints true
+  /// print(try loop.run())  // prints stopped
+  /// ```
   /// - Returns: True if anything changed. Like CFRunLoop, the loop ignores an item that is invalid, a member already,
   ///   equal to a member (sources), or in another loop (timers and observers), and returns false [RLK-ADD-1,
   ///   RLK-ADD-2]. `diagnostics` reports why.
@@ -52,6 +58,13 @@ extension RunLoop {
   /// Removes an item from a mode. For `.common`, removes it from the loop's list of common items and from all common
   /// modes. Returns true if anything changed.
   ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let timer = RunLoop.Timer(after: .seconds(1)) { _ in }
+  /// try loop.add(timer)
+  /// print(loop.remove(timer))  // prints true
+  /// print(timer.isValid, loop.contains(timer))  // prints true false
+  /// ```
   /// - Thread: Any. A source's `cancel` is called before the return. - SeeAlso: `CFRunLoopRemoveSource`, `…Timer`,
   ///   `…Observer`.
   @discardableResult

@@ -4,6 +4,11 @@ internal import Synchronization
 /// A run loop: one per thread, created on first use, ended with its thread [RLK-THREAD-1, RLK-END-7]. The object may
 /// outlive the thread.
 ///
+/// ```swift
+/// let loop = RunLoop.current
+/// try loop.add(RunLoop.Timer(after: .milliseconds(10)) { _ in loop.stop() })
+/// print(try loop.run())  // prints stopped
+/// ```
 /// - Thread: Any, unless a declaration says "the loop's own". On a loop that has ended, or was inherited through
 ///   fork(2), calls that can throw throw `.loopEnded` or `.forked`. The others do nothing and return false, nil or
 ///   empty; `isEmpty` and `hasEnded` return true [RLK-END-10, RLK-FORK-1].
@@ -78,6 +83,12 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
 
   /// The calling thread's loop, made on first use.
   ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// print(loop.isCurrent, loop === RunLoop.current)  // prints true true
+  /// try loop.perform { print("on the loop's thread") }  // prints on the loop's thread
+  /// try loop.run(for: .milliseconds(10))
+  /// ```
   /// - Complexity: O(1), no system call after the first. - SeeAlso: `CFRunLoopGetCurrent`.
   @available(*, noasync, message: "a task has no thread: use one of yours, or a main without a top-level await")
   public static var current: RunLoop { ThreadRecord.current.currentLoop }
@@ -89,6 +100,14 @@ public final class RunLoop: @unchecked Sendable, CustomStringConvertible {
   /// `.loopEnded`. It does not matter which thread has asked for the loop first, or when [RLK-END-14]. A source that is
   /// not signalled, a timer without a date and an observer do not count as waiting. If another thread has loaded the
   /// library by dlopen(3), the loop notices the end only if the main thread has asked for its loop before.
+  ///
+  /// ```swift
+  /// try RunLoop.main.perform {  // from any thread
+  ///   print(RunLoop.main.isCurrent)  // prints true
+  ///   RunLoop.main.stop()
+  /// }
+  /// try RunLoop.main.run()
+  /// ```
   /// - SeeAlso: `CFRunLoopGetMain`.
   public static var main: RunLoop { MainLoop.shared }
 

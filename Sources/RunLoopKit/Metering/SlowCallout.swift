@@ -50,6 +50,19 @@ extension RunLoop {
   /// it does not report a callout that never returns. Only the callout's own time counts. A run that the callout begins
   /// does not count, and the loop reports the callouts of that run separately. When the loop reports a one-shot timer,
   /// the timer is invalid already.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// loop.reportSlowCallouts(longerThan: .milliseconds(20)) { slow in
+  ///   print(slow.duration >= .milliseconds(20))  // prints true
+  /// }
+  /// try loop.perform {
+  ///   let end = RunLoop.Instant.now.advanced(by: .milliseconds(30))
+  ///   while RunLoop.Instant.now < end {}
+  ///   loop.stop()
+  /// }
+  /// try loop.run()
+  /// ```
   /// - Parameters:
   ///   - limit: A duration on the suspending clock. If it is zero or less, the loop reports each callout that takes
   ///     measurable time.

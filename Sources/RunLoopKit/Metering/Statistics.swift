@@ -67,6 +67,14 @@ extension RunLoop {
   /// counting and its cost with the next step [RLK-STAT-2]; `statistics` then keeps the last figures until
   /// `resetStatistics()` or the next start. Setting its present value changes nothing. If the loop does not count, each
   /// step costs one load; if it does, each step costs some stores and each sleep two readings of the clock.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// loop.collectsStatistics = true
+  /// try loop.perform { loop.stop() }
+  /// try loop.run()
+  /// print(loop.statistics.runs, loop.statistics.blocksPerformed)  // prints 1 1
+  /// ```
   /// - Thread: Any. On a loop that has ended it is false, and setting it does nothing. - Blocks: No. - Throws: Nothing.
   public var collectsStatistics: Bool {
     get { isUsable && lock.withLock { state.extras?.isCollecting ?? false } }

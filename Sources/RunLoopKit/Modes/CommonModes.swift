@@ -4,6 +4,13 @@ extension RunLoop {
   /// The loop creates the mode when the mode gets an item. If the system refuses an item for lack of a descriptor, the
   /// loop reports that (`diagnostics`), and the next `add(_:to: .common)` of the item tries again [RLK-FAULT-2].
   /// `.common` is ignored.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// loop.addCommonMode("panel")
+  /// try loop.add(RunLoop.Timer(after: .milliseconds(10)) { _ in loop.stop() }, to: .common)
+  /// print(try loop.run(in: "panel"))  // prints stopped
+  /// ```
   /// - Thread: Any. - Blocks: No. - Complexity: O(items of the common modes). - SeeAlso: `CFRunLoopAddCommonMode`.
   public func addCommonMode(_ mode: Mode) {
     guard isUsable, mode != .common else { return }

@@ -1,6 +1,14 @@
 extension RunLoop {
   /// The name of a mode, which is a set of items that a run serves together. Names are equal by content, like the
   /// strings of CFRunLoop.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let panel: RunLoop.Mode = "panel"
+  /// let timer = RunLoop.Timer(after: .zero) { _ in print("in the panel") }  // prints in the panel
+  /// try loop.add(timer, to: panel)
+  /// print(try loop.run(in: panel))  // prints finished
+  /// ```
   public struct Mode: Hashable, Sendable, RawRepresentable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The name.
     public let rawValue: String

@@ -1,5 +1,14 @@
 extension RunLoop {
   /// The moments at which a loop calls observers. The numbers are `CFRunLoopActivity`'s.
+  ///
+  /// ```swift
+  /// let sleeping: RunLoop.Activity = [.beforeWaiting, .afterWaiting]
+  /// print(sleeping)  // prints before-waiting|after-waiting
+  /// let loop = RunLoop.current
+  /// let once = RunLoop.Observer(sleeping, repeats: false) { _, activity in print(activity) }  // prints before-waiting
+  /// try loop.add(once)
+  /// try loop.run(for: .milliseconds(10))
+  /// ```
   public struct Activity: OptionSet, Hashable, Sendable, CustomStringConvertible {
     /// A sum of the bits of `CFRunLoopActivity`.
     public let rawValue: UInt

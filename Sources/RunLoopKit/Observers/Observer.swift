@@ -6,6 +6,17 @@ extension RunLoop {
   /// The loop calls observers with a lower `order` first, and those of equal order in the order of adding. It does not
   /// call an observer whose callout is on the stack. An observer belongs to one loop at a time. In CFRunLoop:
   /// `CFRunLoopObserverRef`.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let watcher = RunLoop.Observer([.entry, .exit]) { _, activity in
+  ///   print(activity == .entry ? "a run begins" : "it ends")
+  /// }
+  /// try loop.add(watcher)
+  /// try loop.run(for: .milliseconds(10))
+  /// // prints a run begins
+  /// // prints it ends
+  /// ```
   public final class Observer: Item, @unchecked Sendable {
     /// The moments at which the loop calls the observer. Never changes.
     public let activities: Activity

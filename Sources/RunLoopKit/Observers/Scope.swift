@@ -6,6 +6,15 @@ extension RunLoop {
   /// the end of a pass that polls, and after the exit observers. Nested runs nest scopes [RLK-SCOPE-2, RLK-SCOPE-3].
   /// When a host's call notifies observers, it opens a scope for them. Outside of all scopes, objects and actions wait
   /// for the end of the thread [RLK-SCOPE-4]. These steps of the pass are fixed, whatever the order of observers is.
+  ///
+  /// ```swift
+  /// RunLoop.Scope.with {
+  ///   RunLoop.Scope.deferred { print("the end of the scope") }
+  ///   print("inside")
+  /// }
+  /// // prints inside
+  /// // prints the end of the scope
+  /// ```
   /// - Thread: Any; a scope belongs to the calling thread, which also releases its objects and runs its actions.
   public enum Scope {
     /// Runs `body` in a scope of its own, which ends when `body` returns or throws.

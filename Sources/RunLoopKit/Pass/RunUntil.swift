@@ -15,6 +15,15 @@ extension RunLoop {
   ///
   /// `try loop.run(until: isDone)` replaces `while !isDone { try loop.run(for: .milliseconds(10)) }`. The loop sleeps
   /// until an event of the mode or a wake-up comes, and does not wake up for the condition alone [RLK-UNTIL-2].
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// var isDone = false
+  /// try loop.assumeOnLoop { local in
+  ///   try local.timer(after: .milliseconds(10)) { _ in isDone = true }
+  /// }
+  /// print(try loop.run(until: isDone, timeout: .seconds(5)))  // prints met
+  /// ```
   /// - Parameters:
   ///   - condition: Evaluated on this thread, with no lock held, before the first pass and after each one
   ///     [RLK-UNTIL-1], and once more if the run has ended for another reason. It should be cheap. If blocks are queued

@@ -4,6 +4,12 @@ extension RunLoop {
   /// The call adds an item of its own to the mode for as long as it runs, so that nothing else has to keep the run
   /// going. If such runs are nested, each `stop()` ends the innermost one. As for every run, a `stop()` before the run
   /// has begun stops nothing. To end a thread in whatever run it is, use `RunLoop.Thread`.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// try loop.perform(after: .milliseconds(10)) { loop.stop() }
+  /// print(try loop.runUntilStopped())  // prints stopped
+  /// ```
   /// - Returns: `.stopped`.
   /// - Thread: The loop's own.
   /// - Throws: As `run(in:for:returnAfterSourceHandled:)`; `.commonModeNotRunnable` for `.common` [RLK-DIAG-5].

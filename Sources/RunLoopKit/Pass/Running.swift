@@ -19,6 +19,15 @@ extension RunLoop {
   /// returns `.finished` at once and calls no observer (`diagnostics` reports it) [RLK-RUN-1]. On the main loop a
   /// run in a common mode never returns `.finished`: the main dispatch queue counts as a member, even if the process
   /// has none (`servesMainQueue`).
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let mail = RunLoop.Source { _ in print("there is mail") }  // prints there is mail
+  /// try loop.add(mail)
+  /// mail.signal()
+  /// print(try loop.run(for: .seconds(1), returnAfterSourceHandled: true))  // prints handledSource
+  /// print(try loop.run(for: .milliseconds(10)))  // prints timedOut
+  /// ```
   /// - Parameters:
   ///   - mode: The mode whose members are served.
   ///   - limit: How long the run may take. Nil or more than about 16 years means no limit [RLK-RUN-4], zero or less one
@@ -44,6 +53,12 @@ extension RunLoop {
   }
 
   /// As `run(in:for:returnAfterSourceHandled:)`, but `until` is the moment at which the run times out.
+  ///
+  /// ```swift
+  /// let deadline = RunLoop.Instant.now.advanced(by: .milliseconds(10))
+  /// print(try RunLoop.current.run(until: deadline))  // prints timedOut
+  /// print(RunLoop.Instant.now >= deadline)  // prints true
+  /// ```
   @available(*, noasync, message: "it blocks: call it, or run { await ... }, in a main without a top-level await")
   @discardableResult
   public func run(

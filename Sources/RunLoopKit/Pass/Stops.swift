@@ -118,6 +118,16 @@ extension RunLoop {
   /// [RLK-RUN-6]. From the return of `RunLoop.Thread.start` on, the thread's loop counts as running: a stop that comes
   /// before its first run ends that run, and so the thread. `diagnostics` reports a stop that found no run, when the
   /// next run begins [RLK-DIAG-12].
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let timer = RunLoop.Timer(after: .zero, interval: .milliseconds(5)) { _ in
+  ///   print("tick")  // prints tick
+  ///   loop.stop()
+  /// }
+  /// try loop.add(timer)
+  /// print(try loop.run())  // prints stopped
+  /// ```
   /// - Thread: Any. - Blocks: No; lock-free, at most one write(2). - SeeAlso: `CFRunLoopStop`.
   public func stop() {
     guard isInThisProcess else { return }

@@ -4,6 +4,18 @@ extension RunLoop {
   /// sees what was published before. So a thread that invalidates the last item of a mode, and then wakes the loop,
   /// ends the run [RLK-RUN-13].
   ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let mail = RunLoop.Source { _ in loop.stop() }
+  /// try loop.add(mail)
+  /// let worker = RunLoop.Thread(name: "worker")
+  /// try worker.start()
+  /// try worker.perform {
+  ///   mail.signal()
+  ///   loop.wakeUp()  // without it the loop would sleep on
+  /// }
+  /// print(try loop.run())  // prints stopped
+  /// ```
   /// - Thread: Any.
   /// - Blocks: No; lock-free, one write(2) if the loop sleeps, else none [RLK-COST-3, RLK-COST-4].
   /// - SeeAlso: `CFRunLoopWakeUp`.

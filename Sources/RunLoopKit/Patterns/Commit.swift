@@ -6,6 +6,13 @@ extension RunLoop {
   ///
   /// For example a log: call `setNeeded()` after each change, and write all changes at once in the flush. This value is
   /// a handle: the loop's modes retain the commit until `invalidate()`, or the end of the loop.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let log = try RunLoop.Commit(on: loop) { print("written once") }  // prints written once
+  /// for _ in 1...3 { log.setNeeded() }
+  /// try loop.run(for: .milliseconds(10))
+  /// ```
   /// - Thread: Any, but for `flush()`. - SeeAlso: The observer of `CATransaction`.
   public struct Commit: Sendable {
     private let core: Core

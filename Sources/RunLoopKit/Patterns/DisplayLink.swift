@@ -8,6 +8,17 @@ extension RunLoop {
   ///
   /// This value is a handle: the modes retain the link. A link that is in no mode and has no other reference is
   /// destroyed.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let link = RunLoop.DisplayLink(rate: RunLoop.FrameRate(frames: 100)) { link, frame in
+  ///   print(frame.timestamp < frame.targetTimestamp)  // prints true
+  ///   link.invalidate()
+  ///   loop.stop()
+  /// }
+  /// try link.add(to: loop)
+  /// try loop.run()
+  /// ```
   /// - Thread: Any. - SeeAlso: `CADisplayLink`.
   public struct DisplayLink: Hashable, Sendable {
     /// The frame that a callout is for.

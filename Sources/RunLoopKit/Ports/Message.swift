@@ -3,6 +3,12 @@ extension RunLoop {
   ///
   /// Sender and receiver share bytes and rights. A descriptor has one owner, so sending moves it. In Apple's systems:
   /// `NSPortMessage`, `mach_msg_header_t`.
+  ///
+  /// ```swift
+  /// let message = RunLoop.Message(id: 1, [.bytes("question"), .bytes([0, 1])])
+  /// print(message.components.count, message.bytes?.count ?? 0)  // prints 2 8
+  /// print(message.reply == nil, message.sender == nil)  // prints true true
+  /// ```
   public struct Message: Sendable, CustomStringConvertible {
     /// One part of a message.
     public enum Component: Sendable {

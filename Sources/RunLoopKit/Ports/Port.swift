@@ -11,6 +11,17 @@ extension RunLoop {
   /// their descriptors are closed. Modes retain the port; send rights do not. When the thread of the last loop that
   /// serves it ends, the port is invalidated even if it is referenced, because its senders would wait for ever
   /// [RLK-MSG-16, RLK-MSG-50, RLK-MSG-51]. In Apple's systems: `NSPort`, `CFMachPort`.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let port = RunLoop.Port { _, message in
+  ///   print("message", message.id)  // prints message 7
+  ///   loop.stop()
+  /// }
+  /// try loop.add(port)
+  /// try port.sendRight.trySend(RunLoop.Message(id: 7))
+  /// try loop.run()
+  /// ```
   public final class Port: Item, @unchecked Sendable {
     /// The default of how many messages may wait.
     public static let defaultQueueLimit = 1024

@@ -7,6 +7,14 @@ extension RunLoop.Port.SendRight {
   /// the loop calls nothing else meanwhile. In another mode it calls that mode's items, which may make requests as well
   /// [RLK-MSG-26]. A `stop()` does not end the wait. When the request is over, the call passes the stop on to the run
   /// that encloses it [RLK-MSG-27].
+  ///
+  /// ```swift
+  /// let clerk = RunLoop.Port(replying: { _, question in RunLoop.Message(id: question.id + 1) })
+  /// let worker = RunLoop.Thread(name: "clerk") { loop in try loop.add(clerk) }
+  /// try worker.start()
+  /// let answer = try clerk.sendRight.request(RunLoop.Message(id: 7), timeout: .seconds(5), in: "asking")
+  /// print(answer.id)  // prints 8
+  /// ```
   /// - Parameters:
   ///   - message: The question; the call replaces its `reply`.
   ///   - timeout: How long sending and answering may take together [RLK-MSG-23, RLK-MSG-44]; with zero or less, both

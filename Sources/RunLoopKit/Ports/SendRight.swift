@@ -12,6 +12,17 @@ extension RunLoop.Port {
     ///
     /// The messages that one thread sends to a port arrive in the order of sending [RLK-MSG-2]. Either the call sends
     /// all of the message or, if it throws, nothing: the caller keeps descriptors and rights [RLK-MSG-33].
+    ///
+    /// ```swift
+    /// let loop = RunLoop.current
+    /// let port = RunLoop.Port { _, message in
+    ///   print(message.bytes?.count ?? 0, "bytes")  // prints 5 bytes
+    ///   loop.stop()
+    /// }
+    /// try loop.add(port)
+    /// try port.sendRight.send(RunLoop.Message(bytes: "hello"), timeout: .seconds(1))
+    /// try loop.run()
+    /// ```
     /// - Parameters:
     ///   - message: What is sent.
     ///   - timeout: How long the call waits for room. With zero or less, there must be room already. Nil means no

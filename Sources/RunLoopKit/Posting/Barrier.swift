@@ -5,6 +5,14 @@ extension RunLoop {
   /// The call queues a block of its own and waits for it, as `performAndWait` does. If an earlier block runs the loop,
   /// the call's own block may run in that nested run, while the earlier block is still on the stack. The call does not
   /// wait for what blocks start with timers, sources or messages.
+  ///
+  /// ```swift
+  /// let worker = RunLoop.Thread(name: "worker")
+  /// try worker.start()
+  /// try worker.perform { print("first") }  // prints first
+  /// try worker.loop?.barrier()
+  /// print("second")  // prints second
+  /// ```
   /// - Parameters:
   ///   - modes: The call does not wait for blocks of other modes [RLK-BARRIER-3]. Without any, it waits for those of
   ///     the default mode.

@@ -11,6 +11,19 @@ extension RunLoop {
   /// drains the queue [RLK-FAIR-51, RLK-FAIR-53, RLK-RUN-8]. The loop releases a block right after it ran or, if it
   /// never ran, when the loop ends; no lock is held then [RLK-END-1, RLK-END-6]. The call creates the mode if it does
   /// not exist.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let worker = RunLoop.Thread(name: "worker")
+  /// try worker.start()
+  /// try worker.perform {  // on the worker's thread
+  ///   try? loop.perform {  // on this one
+  ///     print("the worker is done")  // prints the worker is done
+  ///     loop.stop()
+  ///   }
+  /// }
+  /// try loop.run()
+  /// ```
   /// - Parameters:
   ///   - mode: Nil stands for the default mode if there are no further modes, and for none otherwise. `.common` stands
   ///     for every mode that is common when the loop drains the queue.
@@ -34,6 +47,15 @@ extension RunLoop {
   }
 
   /// As `perform(in:_:block:onDrop:)`, but does not wake the loop: if it sleeps, something else has to wake it.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// try loop.enqueue {
+  ///   print("in the next pass")  // prints in the next pass
+  ///   loop.stop()
+  /// }
+  /// try loop.run()
+  /// ```
   /// - SeeAlso: `CFRunLoopPerformBlock`.
   public func enqueue(in mode: Mode? = nil, _ more: Mode..., block: sending @escaping () -> Void) throws {
     guard more.isEmpty else { return try enqueue(in: NamedModes(mode, more), block: block) }

@@ -5,6 +5,16 @@ extension RunLoop {
   /// or runs in other modes. Blocks of equal dates run in the order of the calls. Even with a delay of zero the block
   /// does not run inside this call, but when the loop next fires timers. If a timer, a port or a block at the end of a
   /// pass makes the call, the block runs in the next pass.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let late = try loop.perform(after: .seconds(60)) { print("never") }
+  /// try loop.perform(after: .milliseconds(10)) {
+  ///   print(late.cancel())  // prints true
+  ///   loop.stop()
+  /// }
+  /// try loop.run()
+  /// ```
   /// - Parameters:
   ///   - delay: Counts from now. With zero or less, the block runs as soon as the loop fires timers [RLK-VALUE-2].
   ///   - tolerance: How much later the block may run, so that wakes can be shared. Zero or less means not at all; nil

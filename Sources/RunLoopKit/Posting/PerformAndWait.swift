@@ -7,6 +7,13 @@ extension RunLoop {
   /// loop's blocks and counts as a source, like a block of `performAsSource`. The calling thread
   /// sleeps meanwhile, and its own loop serves nothing [RLK-WAIT-2, RLK-PERFORM-1]. If two threads wait for each
   /// other's loops in this way, both wait for ever, unless one has given a timeout [RLK-WAIT-7].
+  ///
+  /// ```swift
+  /// let worker = RunLoop.Thread(name: "worker")
+  /// try worker.start()
+  /// let isMain = try worker.loop?.performAndWait { RunLoop.main.isCurrent }
+  /// print(isMain ?? true)  // prints false
+  /// ```
   /// - Parameters:
   ///   - modes: The block runs once, in the first of them that runs. Without any, it runs in the default mode. A loop
   ///     that runs in none of them never runs the block.

@@ -6,6 +6,18 @@ extension RunLoop {
   /// If an idle block queues another idle block, that waits until something else has woken the loop. So work that
   /// queues itself again runs once each time the loop becomes quiet, and the loop sleeps in between. Idle blocks do not
   /// keep a run going.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// try loop.performWhenIdle {
+  ///   print("nothing else to do")
+  ///   loop.stop()
+  /// }
+  /// try loop.perform { print("work") }
+  /// try loop.run()
+  /// // prints work
+  /// // prints nothing else to do
+  /// ```
   /// - Parameters:
   ///   - mode: The block waits while the loop runs in other modes. `.common` stands for all common modes.
   ///   - label: The block's name in reports of slow callouts.

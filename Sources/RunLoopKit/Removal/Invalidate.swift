@@ -13,6 +13,18 @@ extension RunLoop.Item {
   /// thread. If another thread invalidates the item, the loop's thread releases the closure after its next callout
   /// [RLK-CLOSURE-8]. No lock is held during the release [RLK-CLOSURE-9].
   ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let timer = RunLoop.Timer(after: .zero, interval: .milliseconds(5)) { timer in
+  ///   timer.invalidate { print("the closure will not run again") }
+  ///   print("the last callout")
+  ///   loop.stop()
+  /// }
+  /// try loop.add(timer)
+  /// try loop.run()
+  /// // prints the last callout
+  /// // prints the closure will not run again
+  /// ```
   /// - Parameter action: Called once, with no lock held, when the item's callout is not running and will not run again.
   ///   If no callout runs, this thread calls it before the return. Otherwise the thread of the last callout calls it
   ///   right after that callout, or this thread does if the callout ends meanwhile [RLK-REMOVE-4, RLK-REMOVE-5,
@@ -36,6 +48,15 @@ extension RunLoop.Item {
   /// Keep what the callout uses until the call returns. The closure is released as by `invalidate(finally:)`. Two
   /// callouts that remove each other's items in this way wait for each other for ever: pass a timeout, or use
   /// `invalidate(finally:)` [RLK-REMOVE-8].
+  ///
+  /// ```swift
+  /// let worker = RunLoop.Thread(name: "worker")
+  /// try worker.start()
+  /// let timer = RunLoop.Timer(after: .zero, interval: .milliseconds(1)) { _ in }
+  /// try worker.loop?.add(timer)
+  /// try timer.invalidateAndWait()  // now no thread runs the closure
+  /// print(timer.isValid)  // prints false
+  /// ```
   /// - Parameter timeout: How long to wait. With zero or less, the call does not wait; with nil, it waits until the
   ///   callout ends.
   /// - Throws: A `RunLoopError`: `.wouldDeadlock` from inside the item's own callout, also from runs nested in it; the

@@ -6,6 +6,18 @@ extension RunLoop {
   ///
   /// Signalling does not wake the loop: call `signal()`, then `wakeUp()`. A source may be in several loops; only one of
   /// them performs a signal [RLK-END-8]. The counterpart of `CFRunLoopSourceRef` with a version 0 context.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let inbox = RunLoop.Source { _ in
+  ///   print("there is mail")  // prints there is mail
+  ///   loop.stop()
+  /// }
+  /// try loop.add(inbox)
+  /// inbox.signal()
+  /// loop.wakeUp()
+  /// try loop.run()
+  /// ```
   public final class Source: Item, @unchecked Sendable {
     /// What the loop calls when the source enters or leaves a mode, what makes two sources equal, and what the source
     /// is for.
@@ -78,6 +90,15 @@ extension RunLoop {
     /// Marks the source. It stays marked until it is performed or invalidated, whatever modes it enters and leaves.
     /// Nothing happens if it is invalid. Does not wake any loop.
     ///
+    /// ```swift
+    /// let loop = RunLoop.current
+    /// let inbox = RunLoop.Source { _ in print("once") }  // prints once
+    /// try loop.add(inbox, to: "mail")
+    /// inbox.signal()
+    /// inbox.signal()  // two signals before a pass are one
+    /// try loop.run(in: "mail", for: .zero)
+    /// print(inbox.isSignalled)  // prints false
+    /// ```
     /// - Thread: Any. - Blocks: No; lock-free. - SeeAlso: `CFRunLoopSourceSignal`.
     public func signal() {
       guard isValid else { return explainInvalid("signal()") }

@@ -2,7 +2,14 @@ extension RunLoop {
   /// A sequence of what items of a loop report, for tasks: one element for each callout [RLK-STREAM-1].
   ///
   /// ```swift
-  /// for try await info in try RunLoop.main.signals(.hangup) { readConfiguration() }
+  /// let (right, messages) = RunLoop.main.messages()
+  /// try right.trySend(RunLoop.Message(id: 7))
+  /// try RunLoop.main.run {
+  ///   for try await message in messages {
+  ///     print(message.id)  // prints 7
+  ///     break
+  ///   }
+  /// }
   /// ```
   ///
   /// **Nothing is lost, and nothing piles up.** The items are in the mode only while a task waits for the next element.

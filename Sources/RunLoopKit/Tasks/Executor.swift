@@ -7,10 +7,11 @@ extension RunLoop {
   ///
   /// ```swift
   /// actor Inbox {
-  ///   nonisolated let loop: RunLoop
+  ///   nonisolated let loop = RunLoop.main
   ///   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
-  ///   init(on loop: RunLoop) { self.loop = loop }
+  ///   func isOnMain() -> Bool { loop.isCurrent }
   /// }
+  /// print(try RunLoop.main.run { await Inbox().isOnMain() })  // prints true
   /// ```
   ///
   /// A task prefers the executor by `Task(executorPreference:)` or `withTaskExecutorPreference(_:operation:)`. If a

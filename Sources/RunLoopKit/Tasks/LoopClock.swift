@@ -3,7 +3,12 @@ extension RunLoop {
   /// `WallClock`.
   ///
   /// ```swift
-  /// try await Task.sleep(for: .seconds(1), tolerance: .milliseconds(50), clock: loop.clock)
+  /// let loop = RunLoop.current
+  /// try loop.run {
+  ///   let start = loop.clock.now
+  ///   try await Task.sleep(for: .milliseconds(10), tolerance: .milliseconds(5), clock: loop.clock)
+  ///   print(start.duration(to: loop.clock.now) >= .milliseconds(10))  // prints true
+  /// }
   /// ```
   ///
   /// A sleep is a timer in a mode of the loop. It shares wakes with the loop's other timers within their tolerances,

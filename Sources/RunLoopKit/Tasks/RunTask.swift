@@ -6,7 +6,11 @@ extension RunLoop {
   /// This is the way from a synchronous `main` to async code:
   ///
   /// ```swift
-  /// try RunLoop.main.run { try await serve() }
+  /// let sum = try RunLoop.main.run {
+  ///   try await Task.sleep(for: .milliseconds(10))
+  ///   return 40 + 2
+  /// }
+  /// print(sum)  // prints 42
   /// ```
   ///
   /// The function runs in a new task. Without an isolation the task prefers the loop's executor, so it runs on the

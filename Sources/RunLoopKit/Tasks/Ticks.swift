@@ -4,6 +4,16 @@ extension RunLoop.Clock {
   /// The first date is one interval after the call. A task that is busy misses dates. Its next element then comes at
   /// once: it is the latest date that has passed, with the number of missed dates [RLK-STREAM-8]. So nothing piles up,
   /// and the phase is kept.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// try loop.run {
+  ///   for try await tick in loop.clock.ticks(every: .milliseconds(10)) {
+  ///     print(tick.date <= loop.clock.now)  // prints true
+  ///     break
+  ///   }
+  /// }
+  /// ```
   /// - Parameters:
   ///   - interval: In whole nanoseconds, rounded up; zero or less counts as one.
   ///   - tolerance: How much later than its date an element may come, to save a wake; at most half the interval. Nil

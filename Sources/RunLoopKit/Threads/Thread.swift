@@ -7,6 +7,15 @@ extension RunLoop {
   /// thread ends, with or without a call of `join` [RLK-RESIDENT-40].
   ///
   /// The thread inherits the signal mask of the thread that calls `start`: block signals there before the call.
+  ///
+  /// ```swift
+  /// let worker = RunLoop.Thread(name: "worker") { loop in
+  ///   try loop.add(RunLoop.Timer(after: .zero) { _ in print("on the worker") })  // prints on the worker
+  /// }
+  /// try worker.start()
+  /// worker.stop()  // after what is due
+  /// try worker.join()
+  /// ```
   /// - Thread: Any, for all members.
   public final class Thread: Sendable {
     /// How a thread stops.
@@ -76,6 +85,15 @@ extension RunLoop {
     /// the default mode runs before a later stop after due work [RLK-RESIDENT-16]. The thread releases blocks that
     /// still wait at `stop(.now)`, and at any stop those that wait for other modes.
     ///
+    /// ```swift
+    /// let worker = RunLoop.Thread(name: "worker")
+    /// try worker.start()
+    /// for number in 1...2 { try worker.perform { print("job", number) } }
+    /// worker.stop()
+    /// try worker.join()
+    /// // prints job 1
+    /// // prints job 2
+    /// ```
     /// - Throws: A `RunLoopError`: `.notStarted`; `.loopEnded` once `stop` was called [RLK-RESIDENT-1]. Its text says
     ///   whether the thread is stopping or has ended [RLK-ERROR-15]. `.forked`.
     public func perform(
@@ -89,6 +107,14 @@ extension RunLoop {
     /// stop that is requested while `setUp` runs takes effect when `setUp` has returned [RLK-RESIDENT-8]. If the system
     /// cannot create the thread, the request does not apply to a later start [RLK-RESIDENT-41].
     ///
+    /// ```swift
+    /// let worker = RunLoop.Thread(name: "worker")
+    /// try worker.start()
+    /// try worker.perform { print("accepted before the stop") }  // prints accepted before the stop
+    /// worker.stop()
+    /// try worker.join()
+    /// print(worker.isRunning)  // prints false
+    /// ```
     /// - Re-entry: Allowed, also on the thread itself [RLK-RESIDENT-6]. - Blocks: No. - Complexity: O(1).
     public func stop(_ ending: Ending = .afterDueWork) { resident.stop(ending) }
 

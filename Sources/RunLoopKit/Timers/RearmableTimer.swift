@@ -5,6 +5,17 @@ extension RunLoop.Timer {
   /// While the timer is disarmed, its date is `.distantFuture`. `rearm(after:)` and a new `fireDate` arm it, also in
   /// its own callout. Armed or not, it is a member of its modes like any timer and keeps them from being empty. A timer
   /// that repeats with an interval of 584 years or more is rearmable as well.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let idle = RunLoop.Timer(rearmable: .distantFuture) { _ in
+  ///   print("idle for ten milliseconds")  // prints idle for ten milliseconds
+  ///   loop.stop()
+  /// }
+  /// try loop.add(idle)
+  /// idle.rearm(after: .milliseconds(10))  // again with each request
+  /// try loop.run()
+  /// ```
   /// - Parameters:
   ///   - fireDate: The first date; `.distantFuture` creates the timer disarmed.
   ///   - tolerance: How late the loop may fire the timer to save a wake. Zero or less means not at all; nil means its
@@ -49,6 +60,14 @@ extension RunLoop.Timer {
   ///
   /// Unlike setting `fireDate`, the call causes no pass of a sleeping loop: the kernel wakes the loop when the date
   /// comes [RLK-REARM-4].
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let timer = RunLoop.Timer(after: .seconds(60)) { _ in loop.stop() }
+  /// try loop.add(timer)
+  /// timer.rearm(after: .milliseconds(10))  // not in a minute
+  /// print(try loop.run(for: .seconds(5)))  // prints stopped
+  /// ```
   /// - Parameter delay: With zero or less, the timer fires in the next pass.
   /// - Thread: Any; a sleeping loop is on time for an earlier date too.
   /// - Complexity: O(log timers), a reading of the clock, and one system call if the timer is, or was, the first of a

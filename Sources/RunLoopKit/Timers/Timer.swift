@@ -8,6 +8,17 @@ extension RunLoop {
   /// A timer belongs to one loop at a time. Timers of equal dates fire in the order in which the dates were set
   /// [RLK-TIMER-3]. The timers that are due when the loop wakes fire after the observers of after-waiting; if such an
   /// observer runs the mode, that run fires none of them (as in CFRunLoop). The counterpart of `CFRunLoopTimerRef`.
+  ///
+  /// ```swift
+  /// let loop = RunLoop.current
+  /// let timer = RunLoop.Timer(after: .milliseconds(5), interval: .milliseconds(5)) { timer in
+  ///   print("tick")  // prints tick
+  ///   timer.invalidate()
+  ///   loop.stop()
+  /// }
+  /// try loop.add(timer)
+  /// try loop.run()
+  /// ```
   public final class Timer: Item, @unchecked Sendable {
     /// The clock of the timer's dates. Never changes.
     public let clock: TimerClock
@@ -36,6 +47,17 @@ extension RunLoop {
     /// the clock is set.
     ///
     /// An expiry on any clock fires the timers that are due on all clocks, the most overdue first [RLK-CLOCK-3].
+    ///
+    /// ```swift
+    /// let loop = RunLoop.current
+    /// let date = RunLoop.WallInstant.now.advanced(by: .milliseconds(10))
+    /// let alarm = RunLoop.Timer(fireDate: date) { timer in
+    ///   print(timer.clock)  // prints wall
+    ///   loop.stop()
+    /// }
+    /// try loop.add(alarm)
+    /// try loop.run()
+    /// ```
     /// - Parameters:
     ///   - fireDate: The first date: an `Instant`, a `ContinuousInstant` or a `WallInstant`. A date in the past means
     ///     now, and is reported as given until the timer has fired [RLK-TIMER-4].
@@ -69,6 +91,15 @@ extension RunLoop {
 
     /// Creates a timer whose first date is `delay` from now, on any clock.
     ///
+    /// ```swift
+    /// let loop = RunLoop.current
+    /// let timeout = RunLoop.Timer(after: .milliseconds(10), tolerance: .milliseconds(5)) { _ in
+    ///   print("no answer came")  // prints no answer came
+    ///   loop.stop()
+    /// }
+    /// try loop.add(timeout)
+    /// try loop.run()
+    /// ```
     /// - Parameters:
     ///   - delay: Counted from the call of the initialiser, not from `add(_:to:)` [RLK-TIMER-8]. With zero or less, the
     ///     timer is due at once. With 584 years or more, it never fires.
