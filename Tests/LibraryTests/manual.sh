@@ -87,6 +87,16 @@ comm -23 "$scratch/named" "$scratch/declared" >"$scratch/log"
 [ ! -s "$scratch/log" ] || fail "RLC-LIB-9: README or a guide names what no header declares"
 echo "ok   RLC-LIB-9: $(ls "$pages"/rl[ck]_*.3 | wc -l) pages are what the headers say"
 
+# The pages show each example of the headers, and no mark or number of a comment.
+cat include/crunloop/*.h include/runloopkit/*.h $loop/*.h $loop/adapters/*.h | grep -c '^ \* @code{\.c}$' >"$scratch/declared"
+for made in "$pages"/rl[ck]_*.3; do sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$made"; done >"$scratch/examples"
+grep -c '^int main(void) {$' "$scratch/examples" >"$scratch/shown"
+diff -u "$scratch/declared" "$scratch/shown" >"$scratch/log" || fail "RLC-LIB-9: the pages lack an example, or invent one"
+grep -c '^\.Ss rl[ck]_' "$scratch/examples" >"$scratch/log"
+[ "$(cat "$scratch/log")" -ge 20 ] || fail "RLC-LIB-9: fewer than 20 functions have an example"
+! grep -n -e '@code' -e '@endcode' -e 'not run:' -e '\[RL[CK]-' "$pages"/rl[ck]_*.3 >"$scratch/log" || fail "RLC-LIB-9: a page shows what is for the scripts"
+echo "ok   RLC-LIB-9: the pages show $(cat "$scratch/shown") examples"
+
 command -v mandoc >/dev/null 2>&1 || { echo "skipped 1: the form of the manual pages: no mandoc here"; exit 0; }
 # Which other pages there are is the machine's matter; those of our own are looked for here.
 mandoc -Tlint -W style "$pages"/*.[13] 2>/dev/null | grep -v 'referenced manual not found' >"$scratch/log" || true

@@ -2,6 +2,7 @@
 # make install-model in both forms: what it installs and shows, and a host in C against it. Environment: VERSION.
 set -eu
 . Tests/LibraryTests/exports.sh
+. Tests/HeaderTests/examples.sh
 base=$PWD/build/model/test
 rm -rf "$base"
 mkdir -p "$base"
@@ -129,6 +130,10 @@ form() { # RUNTIME
         -Wl,-rpath,"$lib" -o "$base/ports-$1" || fail "a host of the $1 library with ports"
     timeout 10 "$base/ports-$1" >"$base/said" || fail "the host of the $1 library with ports ends with $?"
     printf '%s\n' "question 7: ping" "answer 8: pong" | diff -u - "$base/said" || fail "the host with ports says something else"
+    rm -rf "$base/examples" && mkdir "$base/examples"
+    for header in include/runloopkit/*.h; do extract "$header" "$base/examples"; done
+    # shellcheck disable=SC2046
+    run_examples "$base/examples" 15 $($pc --cflags --libs runloopkit) -Wl,-rpath,"$lib" || fail "RLK-C-12: an example with the $1 library"
     main_queue "$1" "$lib"
     [ "$1" != contained ] || races "$1" "$lib"
     echo "ok   RLK-C-12: a host in C with the $1 library of $(wc -c <"$library") bytes, $(wc -l <"$base/exported") names"

@@ -37,6 +37,17 @@ RLC_API uint64_t rlc_time_add(uint64_t time_ns, uint64_t delta_ns);
 /**
  * Computes the duration from now to a deadline.
  *
+ * @code{.c}
+ * #include <crunloop/clock.h>
+ *
+ * int main(void) {
+ *     uint64_t deadline_ns = rlc_time_add(rlc_now(RLC_CLOCK_MONOTONIC), 2000000);
+ *     while (rlc_time_until(deadline_ns, rlc_now(RLC_CLOCK_MONOTONIC)) > 0)
+ *         continue; // for two milliseconds
+ *     return 0;
+ * }
+ * @endcode
+ *
  * @param deadline_ns The deadline in nanoseconds.
  * @param now_ns      The present time in nanoseconds on the same clock.
  * @return The difference in nanoseconds: 0 if the deadline has passed, RLC_TIME_FOREVER if it is RLC_TIME_FOREVER
@@ -48,6 +59,15 @@ RLC_API uint64_t rlc_time_until(uint64_t deadline_ns, uint64_t now_ns);
 
 /**
  * Converts a duration to the timeout of poll(2).
+ *
+ * @code{.c}
+ * #include <crunloop/clock.h>
+ * #include <poll.h>
+ *
+ * int main(void) {
+ *     return poll(NULL, 0, rlc_timeout_ms(1500000)); // waits two milliseconds
+ * }
+ * @endcode
  *
  * @param timeout_ns A duration in nanoseconds.
  * @return Milliseconds, at most INT_MAX. -1 for RLC_TIME_FOREVER: poll(2) then waits without a limit. Cannot fail. The
@@ -61,6 +81,15 @@ RLC_API int rlc_timeout_ms(uint64_t timeout_ns);
  * Computes the next date of a repeating timer: the first phase_ns + n * interval_ns, with n >= 1, that is after now_ns.
  *
  * Dates that were missed are skipped in one step, and the phase is kept [RLC-TIME-3].
+ *
+ * @code{.c}
+ * #include <crunloop/clock.h>
+ *
+ * int main(void) {
+ *     uint64_t date_ns = rlc_time_next_in_phase(100, 10, 125); // of the dates 110, 120, 130...
+ *     return date_ns == 130 ? 0 : 1;
+ * }
+ * @endcode
  *
  * @param phase_ns    A date of the timer, in nanoseconds.
  * @param interval_ns The time from each of its dates to the next one, in nanoseconds.

@@ -38,6 +38,22 @@ RLC_API int rlc_signal_fd_create(rlc_signals signals);
  * Reads one pending signal. Standard signals come in the order of their numbers, and coalesce: several that were sent
  * before the read come once. Real-time signals come as often as they were sent, in the order of sending.
  *
+ * @code{.c}
+ * #include <crunloop/signal_fd.h>
+ * #include <signal.h>
+ * #include <unistd.h>
+ *
+ * int main(void) {
+ *     rlc_signals hangup = UINT64_C(1) << (SIGHUP - 1);
+ *     rlc_signal_info info = {0};
+ *     int fd = rlc_signals_block(hangup, NULL) < 0 ? -1 : rlc_signal_fd_create(hangup);
+ *     if (fd < 0 || raise(SIGHUP) != 0 || rlc_signal_fd_take(fd, &info) != 1)
+ *         return 1;
+ *     close(fd);
+ *     return info.signal == SIGHUP ? 0 : 1;
+ * }
+ * @endcode
+ *
  * @param fd       From rlc_signal_fd_create.
  * @param ret_info The signal.
  * @return 1 if the call has read a signal; 0 if none is pending for the process or the calling thread; -EBADF (fd is

@@ -23,6 +23,16 @@ RLC_BEGIN_DECLS
  * Returns the version of the library. RLC_VERSION is that of the headers with which the program was compiled; with the
  * shared library the two may differ [RLC-VERSION-1].
  *
+ * @code{.c}
+ * #include <crunloop/version.h>
+ * #include <stdio.h>
+ *
+ * int main(void) {
+ *     printf("compiled with %u, runs with %u\n", (unsigned)RLC_VERSION, (unsigned)rlc_version());
+ *     return 0;
+ * }
+ * @endcode
+ *
  * @return The version as RLC_VERSION_NUMBER computes it. Cannot fail.
  *
  * Thread: [any, signal-safe].

@@ -112,6 +112,15 @@ typedef void (*rlk_release_fn)(void *context);
 /**
  * Reads a clock.
  *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ *
+ * int main(void) {
+ *     uint64_t deadline_ns = rlk_now(RLK_CLOCK_MONOTONIC) + 10000000; // ten milliseconds from now
+ *     return rlk_loop_run_in_mode(NULL, NULL, deadline_ns, false) == RLK_RUN_TIMED_OUT ? 0 : 1;
+ * }
+ * @endcode
+ *
  * @param clock The clock.
  * @return Its time in nanoseconds; 0 if there is no such clock.
  *

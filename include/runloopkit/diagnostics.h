@@ -49,6 +49,24 @@ typedef struct rlk_diagnostics {
  * debug build of the program sets the variable or calls this function. If the write that wakes a loop fails, that
  * report always goes to standard error, because a signal handler may have made the write.
  *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ * #include <stdio.h>
+ *
+ * static void tell(rlk_diagnostic_level level, const char *text, void *context) {
+ *     (void)context;
+ *     printf("%s: %s\n", level == RLK_DIAGNOSTIC_HINT ? "hint" : "warning", text);
+ * }
+ *
+ * int main(void) {
+ *     rlk_diagnostics all = {.size = sizeof all, .tell = tell, .level = RLK_DIAGNOSTIC_HINT};
+ *     if (rlk_set_diagnostics(&all) < 0)
+ *         return 1;
+ *     // Reports that the mode does not exist.
+ *     return rlk_loop_run_in_mode(NULL, "nothing", RLK_TIME_FOREVER, false) == RLK_RUN_FINISHED ? 0 : 1;
+ * }
+ * @endcode
+ *
  * @param diagnostics Read during the call. NULL restores warnings on standard error.
  * @return 0; -EINVAL.
  *

@@ -31,6 +31,29 @@ RLK_API int rlk_loop_host_descriptor(rlk_loop *loop, const char *mode, uint64_t 
  * again. A wait that is still open when the callout returns ends at that time. If a stop has come for that wait, it
  * stops the run that has made the callout.
  *
+ * @code{.c}
+ * #include <poll.h>
+ * #include <runloopkit/runloopkit.h>
+ *
+ * static void work(void *is_done) {
+ *     *(bool *)is_done = true;
+ * }
+ *
+ * int main(void) {
+ *     bool is_done = false;
+ *     struct pollfd watched = {.fd = rlk_loop_host_descriptor(NULL, NULL, NULL), .events = POLLIN};
+ *     if (watched.fd < 0 || rlk_loop_perform(NULL, NULL, work, &is_done) < 0)
+ *         return 1;
+ *     while (!is_done) {
+ *         if (rlk_loop_prepare_to_wait(NULL, NULL) == 0)
+ *             poll(&watched, 1, -1); // with the host's own descriptors
+ *         if (rlk_loop_run_pending_work(NULL, NULL) < 0)
+ *             return 1;
+ *     }
+ *     return 0;
+ * }
+ * @endcode
+ *
  * @param loop The loop, which the calling thread owns.
  * @param mode The mode; not RLK_MODE_COMMON.
  * @return 1 (work is pending: do not wait); 0 (wait: the descriptor becomes readable when there is work); -EINVAL,
@@ -129,6 +152,21 @@ RLK_API int rlk_loop_collect_statistics(rlk_loop *loop, bool collects);
 
 /**
  * Reads the statistics.
+ *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ * #include <stdio.h>
+ *
+ * int main(void) {
+ *     rlk_loop_statistics statistics = {.size = sizeof statistics};
+ *     rlk_loop_collect_statistics(NULL, true);
+ *     rlk_loop_run_in_mode(NULL, NULL, rlk_now(RLK_CLOCK_MONOTONIC) + 10000000, false);
+ *     if (rlk_loop_read_statistics(NULL, &statistics) < 0)
+ *         return 1;
+ *     printf("%llu sleeps\n", (unsigned long long)statistics.sleeps);
+ *     return statistics.runs == 1 ? 0 : 1;
+ * }
+ * @endcode
  *
  * @param loop           The loop.
  * @param ret_statistics The statistics. The caller owns the structure and sets its `size` before each call.

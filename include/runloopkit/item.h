@@ -205,6 +205,25 @@ typedef struct rlk_observer_options {
 /**
  * Creates an observer. It is no member of any mode yet.
  *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ * #include <stdio.h>
+ *
+ * static void watch(rlk_item *observer, uint32_t activity, void *context) {
+ *     (void)observer, (void)context;
+ *     puts(activity == RLK_ENTRY ? "a run begins" : "it ends");
+ * }
+ *
+ * int main(void) {
+ *     rlk_item *observer;
+ *     rlk_observer_options options = {.size = sizeof options, .observe = watch, .activities = RLK_ENTRY | RLK_EXIT};
+ *     if (rlk_observer_create(&options, &observer) < 0 || rlk_loop_add(NULL, observer, NULL) < 0)
+ *         return 1;
+ *     rlk_item_release(observer); // the mode keeps it
+ *     return rlk_loop_run_in_mode(NULL, NULL, 0, false) == RLK_RUN_TIMED_OUT ? 0 : 1;
+ * }
+ * @endcode
+ *
  * @param options      Read during the call.
  * @param ret_observer The observer, which the caller owns: rlk_item_release.
  * @return 0; -EINVAL.
@@ -296,6 +315,26 @@ RLK_API int rlk_source_create(const rlk_source_options *options, rlk_item **ret_
 
 /**
  * Signals a source: the next pass of a mode that contains it performs it. Wakes no loop: see rlk_loop_wake_up.
+ *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ * #include <stdio.h>
+ *
+ * static void read_mail(rlk_item *source, void *context) {
+ *     (void)source, (void)context;
+ *     puts("there is mail");
+ * }
+ *
+ * int main(void) {
+ *     rlk_item *mail;
+ *     rlk_source_options options = {.size = sizeof options, .perform = read_mail};
+ *     if (rlk_source_create(&options, &mail) < 0 || rlk_loop_add(NULL, mail, NULL) < 0 || rlk_source_signal(mail) < 0)
+ *         return 1;
+ *     int result = rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, true);
+ *     rlk_item_release(mail);
+ *     return result == RLK_RUN_HANDLED_SOURCE ? 0 : 1;
+ * }
+ * @endcode
  *
  * @param source The source.
  * @return 0; -EINVAL, -ENOENT, -ECHILD.

@@ -86,6 +86,22 @@ RLK_API void rlk_loop_release(rlk_loop *loop);
  * most 20 ms of sleep in a loop that was busy. If each sleep is shorter, it takes effect in one sleep of 64. A signal
  * handler that interrupts the sleep can be cancelled too, as in waits of the C library.
  *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ * #include <stdio.h>
+ *
+ * static void work(void *text) {
+ *     puts(text);
+ *     rlk_loop_stop(NULL);
+ * }
+ *
+ * int main(void) {
+ *     if (rlk_loop_perform(NULL, NULL, work, "some work") < 0)
+ *         return 1;
+ *     return rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false) == RLK_RUN_STOPPED ? 0 : 1;
+ * }
+ * @endcode
+ *
  * @param loop                       The loop, which the calling thread owns.
  * @param mode                       The mode. A run of RLK_MODE_COMMON returns RLK_RUN_FINISHED at once.
  * @param deadline_ns                The time on CLOCK_MONOTONIC at which the run ends; 0 for one pass without a wait.
@@ -141,6 +157,17 @@ RLK_API int rlk_loop_wake_up(rlk_loop *loop);
  * and a deadline end such a run. With false, a common mode may be empty as on other threads, and the functions in the
  * queue do not run [RLK-C-18].
  *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ *
+ * int main(void) {
+ *     if (rlk_loop_set_serves_main_queue(NULL, false) < 0)
+ *         return 1;
+ *     // The default mode has no member now, so its run is finished at once.
+ *     return rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false) == RLK_RUN_FINISHED ? 0 : 1;
+ * }
+ * @endcode
+ *
  * @param loop   The main loop; NULL only on the main thread.
  * @param serves Whether they serve the queue. Takes effect with the next run.
  * @return 0; -EINVAL (another loop), -ESHUTDOWN, -ECHILD.
@@ -155,6 +182,16 @@ RLK_API int rlk_loop_set_serves_main_queue(rlk_loop *loop, bool serves);
  * Makes a mode common: the mode now contains the items that were added to RLK_MODE_COMMON. If the kernel refuses an
  * item, for a reason that rlk_loop_add lists, the call leaves that item out, reports it in a warning
  * (rlk_set_diagnostics), and succeeds.
+ *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ *
+ * int main(void) {
+ *     if (rlk_loop_add_common_mode(NULL, "panel") < 0)
+ *         return 1;
+ *     return rlk_loop_is_common_mode(NULL, "panel") == 1 ? 0 : 1;
+ * }
+ * @endcode
  *
  * @param loop The loop.
  * @param mode The mode; not RLK_MODE_COMMON.

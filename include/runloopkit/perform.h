@@ -22,6 +22,21 @@ typedef struct rlk_work {
  * Runs a function once on the loop's thread, in the next pass of the mode, and wakes the loop. CFRunLoop calls such
  * work a block.
  *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ * #include <stdio.h>
+ *
+ * static void work(void *text) {
+ *     puts(text);
+ * }
+ *
+ * int main(void) {
+ *     if (rlk_loop_perform(NULL, "panel", work, "first") < 0 || rlk_loop_perform(NULL, "panel", work, "second") < 0)
+ *         return 1;
+ *     return rlk_loop_run_in_mode(NULL, "panel", 0, false) < 0;
+ * }
+ * @endcode
+ *
  * @param loop    The loop.
  * @param mode    The mode; RLK_MODE_COMMON for all common ones.
  * @param perform The function. Functions from one thread run in the order of that thread's calls.
@@ -106,6 +121,22 @@ typedef struct rlk_delayed rlk_delayed;
 /**
  * Runs work once after a delay.
  *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ *
+ * static void work(void *context) {
+ *     (void)context;
+ *     rlk_loop_stop(NULL);
+ * }
+ *
+ * int main(void) {
+ *     rlk_work later = {.size = sizeof later, .perform = work};
+ *     if (rlk_loop_perform_after(NULL, 10000000, 0, &later, NULL) < 0)
+ *         return 1;
+ *     return rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false) == RLK_RUN_STOPPED ? 0 : 1;
+ * }
+ * @endcode
+ *
  * @param loop         The loop.
  * @param delay_ns     The time from now, on CLOCK_MONOTONIC.
  * @param tolerance_ns How late the work may run, so that one wake serves several timers; may be 0.
@@ -163,6 +194,25 @@ RLK_API int rlk_scope_defer(rlk_perform_fn perform, void *context);
 
 /**
  * Runs a function in a scope of its own.
+ *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ * #include <stdio.h>
+ *
+ * static void end(void *context) {
+ *     (void)context;
+ *     puts("the end of the scope");
+ * }
+ *
+ * static void body(void *context) {
+ *     rlk_scope_defer(end, context);
+ *     puts("inside");
+ * }
+ *
+ * int main(void) {
+ *     return rlk_scope_with(body, NULL);
+ * }
+ * @endcode
  *
  * @param perform Called before this call returns.
  * @param context Handed to it.

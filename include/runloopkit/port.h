@@ -275,6 +275,35 @@ RLK_API bool rlk_right_is_equal(rlk_right *right, rlk_right *other);
 /**
  * Sends a message, all of it or nothing [RLK-C-14]. The messages of one thread arrive in the order of sending.
  *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ *
+ * static void receive(rlk_item *port, rlk_message *message, void *id) {
+ *     (void)port;
+ *     *(uint32_t *)id = rlk_message_id(message);
+ *     rlk_loop_stop(NULL);
+ * }
+ *
+ * int main(void) {
+ *     uint32_t id = 0;
+ *     rlk_item *port;
+ *     rlk_right *right;
+ *     rlk_message *message;
+ *     rlk_port_options options = {.size = sizeof options, .receive = receive, .context = &id};
+ *     rlk_message_options contents = {.size = sizeof contents, .id = 7, .bytes = "hello", .byte_count = 5};
+ *     if (rlk_port_create(&options, &port) < 0 || rlk_loop_add(NULL, port, NULL) < 0)
+ *         return 1;
+ *     if (rlk_port_right(port, &right) < 0 || rlk_message_create(&contents, &message) < 0)
+ *         return 1;
+ *     if (rlk_right_send(right, message, 0) == 0)
+ *         rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false);
+ *     rlk_message_release(message);
+ *     rlk_right_release(right);
+ *     rlk_item_release(port);
+ *     return id == 7 ? 0 : 1;
+ * }
+ * @endcode
+ *
  * @param right      The right.
  * @param message    The message, which the caller keeps. If the call succeeds, the message's descriptors go to the
  *                   receiver.

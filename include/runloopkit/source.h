@@ -50,6 +50,32 @@ typedef struct rlk_descriptor_options {
 /**
  * Creates the source of a descriptor.
  *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ * #include <unistd.h>
+ *
+ * static void receive(rlk_item *source, uint32_t readiness, void *descriptor) {
+ *     char byte;
+ *     (void)source, (void)readiness;
+ *     if (read(*(int *)descriptor, &byte, 1) == 1)
+ *         rlk_loop_stop(NULL);
+ * }
+ *
+ * int main(void) {
+ *     int ends[2];
+ *     rlk_item *source;
+ *     rlk_descriptor_options options = {
+ *         .size = sizeof options, .ready = receive, .context = &ends[0], .interest = RLK_READABLE};
+ *     if (pipe(ends) < 0 || write(ends[1], "x", 1) != 1)
+ *         return 1;
+ *     options.descriptor = ends[0];
+ *     if (rlk_descriptor_create(&options, &source) < 0 || rlk_loop_add(NULL, source, NULL) < 0)
+ *         return 1;
+ *     rlk_item_release(source);
+ *     return rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false) == RLK_RUN_STOPPED ? 0 : 1;
+ * }
+ * @endcode
+ *
  * @param options    Read during the call.
  * @param ret_source The source, which the caller owns: rlk_item_release.
  * @return 0; -EINVAL (also: no such trigger), -EBADF (a negative number); with `always_ready` also -EBADF (the

@@ -122,6 +122,29 @@ RLK_API bool rlk_thread_is_running(rlk_thread *thread);
  * As rlk_loop_perform_as_source on the thread's loop. A thread that stops after due work first runs the work for the
  * default mode that it has accepted before the stop.
  *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ * #include <stdio.h>
+ *
+ * static void work(void *context) {
+ *     (void)context;
+ *     puts("on the worker's thread");
+ * }
+ *
+ * int main(void) {
+ *     rlk_thread *worker;
+ *     rlk_thread_options options = {.size = sizeof options, .name = "worker"};
+ *     rlk_work job = {.size = sizeof job, .perform = work};
+ *     if (rlk_thread_create(&options, &worker) < 0 || rlk_thread_start(worker) < 0)
+ *         return 1;
+ *     rlk_thread_perform(worker, &job);
+ *     rlk_thread_stop(worker, RLK_ENDING_AFTER_DUE_WORK);
+ *     int status = rlk_thread_join(worker, RLK_TIME_FOREVER);
+ *     rlk_thread_release(worker);
+ *     return status;
+ * }
+ * @endcode
+ *
  * @param thread The thread.
  * @param work   Read during the call; it names at most one mode.
  * @return 0; -EINVAL (also: several modes), -ESRCH (the thread was not started), -ESHUTDOWN (it was stopped), -ECHILD.

@@ -33,6 +33,25 @@ typedef struct rlk_timer_options {
 /**
  * Creates a timer. It is no member of any mode yet.
  *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ *
+ * static void fire(rlk_item *timer, void *context) {
+ *     (void)timer, (void)context;
+ *     rlk_loop_stop(NULL);
+ * }
+ *
+ * int main(void) {
+ *     rlk_item *timer;
+ *     rlk_timer_options options = {
+ *         .size = sizeof options, .fire = fire, .fire_date_ns = rlk_now(RLK_CLOCK_MONOTONIC) + 10000000};
+ *     if (rlk_timer_create(&options, &timer) < 0 || rlk_loop_add(NULL, timer, NULL) < 0)
+ *         return 1;
+ *     rlk_item_release(timer); // the mode keeps it
+ *     return rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false) == RLK_RUN_STOPPED ? 0 : 1;
+ * }
+ * @endcode
+ *
  * @param options   Read during the call.
  * @param ret_timer The timer, which the caller owns: rlk_item_release.
  * @return 0; -EINVAL (also: no such clock).
@@ -43,6 +62,25 @@ RLK_API int rlk_timer_create(const rlk_timer_options *options, rlk_item **ret_ti
 
 /**
  * Sets the next date. A repeating timer repeats from that date.
+ *
+ * @code{.c}
+ * #include <runloopkit/runloopkit.h>
+ *
+ * static void fire(rlk_item *timer, void *context) {
+ *     (void)timer, (void)context;
+ *     rlk_loop_stop(NULL);
+ * }
+ *
+ * int main(void) {
+ *     rlk_item *timer;
+ *     rlk_timer_options options = {.size = sizeof options, .fire = fire, .fire_date_ns = RLK_TIME_FOREVER};
+ *     if (rlk_timer_create(&options, &timer) < 0 || rlk_loop_add(NULL, timer, NULL) < 0)
+ *         return 1;
+ *     rlk_timer_set_fire_date(timer, rlk_now(RLK_CLOCK_MONOTONIC) + 10000000);
+ *     rlk_item_release(timer);
+ *     return rlk_loop_run_in_mode(NULL, NULL, RLK_TIME_FOREVER, false) == RLK_RUN_STOPPED ? 0 : 1;
+ * }
+ * @endcode
  *
  * @param timer   The timer.
  * @param date_ns The date on the timer's clock. A date in the past means now, RLK_TIME_FOREVER no date.

@@ -56,6 +56,26 @@ typedef void (*rlc_check_fn)(rlc_loop *loop, rlc_hook *hook, void *context);
  * whose pass ends with the check callouts. So a prepare callout may be called twice before one check callout
  * [RLC-HOOK-6].
  *
+ * @code{.c}
+ * #include <crunloop/crunloop.h>
+ * #include <stdio.h>
+ *
+ * static void check(rlc_loop *loop, rlc_hook *hook, void *context) {
+ *     (void)loop, (void)context;
+ *     puts("a pass ends");
+ *     rlc_hook_remove(hook);
+ * }
+ *
+ * int main(void) {
+ *     rlc_loop *loop;
+ *     rlc_hook *hook;
+ *     if (rlc_loop_create(NULL, &loop) < 0 || rlc_loop_add_hook(loop, NULL, check, NULL, &hook) < 0)
+ *         return 1;
+ *     rlc_loop_run(loop, 0); // one pass
+ *     return rlc_loop_destroy(loop);
+ * }
+ * @endcode
+ *
  * @param loop       The loop.
  * @param prepare_fn Called before each poll; NULL: none.
  * @param check_fn   Called at the end of the pass; NULL: none.

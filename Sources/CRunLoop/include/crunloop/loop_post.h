@@ -86,6 +86,25 @@ RLC_API int rlc_loop_post(rlc_loop *loop, rlc_post_node *node);
  * Posts a node from the loop's own thread, in a callout or between runs, without an atomic operation and without a wake
  * [RLC-LOOP-14]. Deferred nodes run in the order of deferring, before the posts of the same pass.
  *
+ * @code{.c}
+ * #include <crunloop/crunloop.h>
+ * #include <stdio.h>
+ *
+ * static void tell(rlc_post_node *node, bool ran) {
+ *     (void)node;
+ *     puts(ran ? "in the next pass" : "the loop is gone");
+ * }
+ *
+ * int main(void) {
+ *     rlc_loop *loop;
+ *     rlc_post_node node = {.post_fn = tell};
+ *     if (rlc_loop_create(NULL, &loop) < 0 || rlc_loop_defer(loop, &node) < 0)
+ *         return 1;
+ *     rlc_loop_run(loop, RLC_TIME_FOREVER); // returns: there is nothing else to wait for
+ *     return rlc_loop_destroy(loop);
+ * }
+ * @endcode
+ *
  * @param loop The loop.
  * @param node The node. The loop owns it until it calls post_fn; if the call fails, the caller keeps it.
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun), -EINVAL (no post_fn).

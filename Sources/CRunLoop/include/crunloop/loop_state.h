@@ -28,6 +28,20 @@ typedef struct rlc_loop_statistics {
 /**
  * Reads the figures of a loop. A loop pays nothing for its figures until they are read.
  *
+ * @code{.c}
+ * #include <crunloop/crunloop.h>
+ * #include <stdio.h>
+ *
+ * int main(void) {
+ *     rlc_loop *loop;
+ *     rlc_loop_statistics statistics = {.size = sizeof statistics};
+ *     if (rlc_loop_create(NULL, &loop) < 0 || rlc_loop_read_statistics(loop, &statistics) < 0)
+ *         return 1;
+ *     printf("%u watches, %u timers\n", (unsigned)statistics.watches, (unsigned)statistics.timers);
+ *     return rlc_loop_destroy(loop);
+ * }
+ * @endcode
+ *
  * @param loop           The loop.
  * @param ret_statistics The figures. The caller owns the structure and sets its `size` before the call. The call sets
  *                       `size` to the number of bytes written, and leaves later members alone [RLC-STAT-2].
@@ -40,6 +54,20 @@ RLC_API int rlc_loop_read_statistics(const rlc_loop *loop, rlc_loop_statistics *
 /**
  * Describes a loop: a line with what it does and its counts, a line for each watch, and one for each timer
  * [RLC-DESCRIBE-1]. The text is for people and debuggers, and may differ between versions.
+ *
+ * @code{.c}
+ * #include <crunloop/crunloop.h>
+ * #include <stdio.h>
+ *
+ * int main(void) {
+ *     rlc_loop *loop;
+ *     char text[1024];
+ *     if (rlc_loop_create(NULL, &loop) < 0 || rlc_loop_describe(loop, text, sizeof text) < 0)
+ *         return 1;
+ *     puts(text);
+ *     return rlc_loop_destroy(loop);
+ * }
+ * @endcode
  *
  * @param loop   The loop.
  * @param buffer Receives the text and a 0; a longer text is cut off [RLC-DESCRIBE-2]. NULL is allowed if size is 0.
