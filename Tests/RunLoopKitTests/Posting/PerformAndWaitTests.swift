@@ -146,7 +146,7 @@ final class PerformAndWaitTests: XCTestCase {
         for round in 0..<500 {
           do {
             try server.loop.performAndWait(
-              in: RunLoop.NamedModes(round % 3 == 0 ? [.default, "other"] : []),
+              in: round % 3 == 0 ? [.default, "other"] : [],
               timeout: .microseconds((number * 7 + round) % 40)
             ) { ran.update { $0 += 1 } }
             answered.update { $0 += 1 }
