@@ -95,7 +95,7 @@ static void test_RLK_C_23_what_retain_returns_is_the_context(void) {
     char text[200];
     CHECK_IS(rlk_source_create(&options, &item), 0);
     CHECK(rlk_item_describe(item, text, sizeof text) > 0);
-    CHECK(strstr(text, ", context kept>") != NULL);
+    CHECK(strstr(text, ", context kept, in no mode>") != NULL);
     rlk_item_release(item);
     CHECK_IS(counted[0].references, 0);
     CHECK_IS(counted[1].references, 0);
@@ -142,7 +142,7 @@ static void test_RLK_C_24_words_are_in_descriptions(void) {
         rlk_item *item = make(kind, &counted);
         char text[2000];
         CHECK(rlk_item_describe(item, text, sizeof text) > 0);
-        CHECK(strstr(text, ", context of the panel>") != NULL);
+        CHECK(strstr(text, ", context of the panel, in no mode>") != NULL);
         CHECK_IS(counted.described, 1);
         CHECK_IS(rlk_loop_add(NULL, item, NULL), 1);
         CHECK(rlk_loop_describe(NULL, text, sizeof text) > 0);
