@@ -86,7 +86,7 @@ final class DiagnosticsTests: XCTestCase {
     XCTAssertEqual(
       said {
         let loop = RunLoop.current
-        try loop.add(RunLoop.Timer(after: .zero) { _ in })
+        try loop.performAsSource {}
         XCTAssertEqual(try loop.run(in: .default), .finished)
         XCTAssertEqual(try loop.run(in: .default), .finished)
         Task(executorPreference: loop.executor(in: "diag b")) {}
@@ -131,7 +131,7 @@ final class DiagnosticsTests: XCTestCase {
       // What is as documented: nothing is said.
       _ = RunLoop.Timer(fireDate: .now, interval: .zero) { _ in }
       _ = RunLoop.DisplayLink { _, _ in }
-      try RunLoop.current.add(RunLoop.Timer(after: .zero) { _ in })
+      try RunLoop.current.performAsSource {}
       XCTAssertEqual(try RunLoop.current.run(), .finished)
       XCTAssertEqual(try RunLoop.current.run(for: .seconds(-1)), .finished)
       XCTAssertEqual(try RunLoop.current.run { 1 }, 1)
