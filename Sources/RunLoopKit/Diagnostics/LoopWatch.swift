@@ -24,7 +24,8 @@ final class LoopWatch {
     guard mode.counts.ports <= Self.fewMembers || now >= nextLook else { return }
     nextLook = Time.add(now, Self.second)
     let members = loop.lock.withLock { mode.ports.members }
-    for member in members where member.hasClosedDescriptor { member.explainClosed() }
+    // The membership is asked last: another thread may remove the item and then close the descriptor, as it should.
+    for member in members where member.hasClosedDescriptor && member.isMember(of: mode) { member.explainClosed() }
   }
 
   /// Reports sources for whose signal nothing has woken the loop: something else has ended the sleep.
@@ -101,12 +102,12 @@ extension CalloutTiming {
 }
 
 extension RunLoop.DescriptorItem {
-  /// True if the program's descriptor is not open. A descriptor that the item owns, or that the library has made, is
-  /// not looked at.
+  /// True if the program's descriptor is not open. A descriptor that the item owns, that the library has made, or that
+  /// epoll does not watch is not looked at.
   fileprivate final var hasClosedDescriptor: Bool {
     switch kind {
     case .portSource, .descriptorSource:
-      isValid && owned == nil && fcntl(descriptor, F_GETFD) < 0 && errno == EBADF
+      owned == nil && standIn == nil && fcntl(descriptor, F_GETFD) < 0 && errno == EBADF
     case .source, .port, .eventSource, .connection, .timer, .observer: false
     }
   }

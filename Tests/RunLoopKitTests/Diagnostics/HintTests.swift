@@ -87,15 +87,42 @@ final class HintTests: XCTestCase {
         let source = try RunLoop.FileDescriptorSource(fileDescriptor: number, interest: .readable) { _, _ in }
         source.label = "diag closed"
         try loop.add(source)
-        XCTAssertEqual(try loop.run(for: .milliseconds(1)), .timedOut)
+        XCTAssertEqual(try loop.run(for: .milliseconds(10)), .timedOut)
         close(number)
-        for _ in 1...2 { XCTAssertEqual(try loop.run(for: .milliseconds(1)), .timedOut) }
+        for _ in 1...2 { XCTAssertEqual(try loop.run(for: .milliseconds(10)), .timedOut) }
         source.invalidate()
       },
       [
         "RunLoopKit: a descriptor source \"diag closed\": its descriptor \(number) was closed while it was a member, and "
           + "brings no more events; invalidate the source first, then close"
       ])
+  }
+
+  /// It was removed before, or it is one that epoll does not watch, and the source is called all the same.
+  func test_RLK_DIAG_11_aClosedDescriptorThatIsNotWatched() {
+    let (pipe, null) = (Pipe(), open("/dev/null", O_RDONLY | O_CLOEXEC))
+    defer { pipe.closeBoth() }
+    let (number, another) = (fcntl(pipe.reading, F_DUPFD_CLOEXEC, 700), fcntl(null, F_DUPFD_CLOEXEC, 700))
+    close(null)
+    XCTAssertEqual(
+      said {
+        let (loop, calls) = (RunLoop.current, Box(0))
+        let removed = try RunLoop.FileDescriptorSource(fileDescriptor: number, interest: .readable) { _, _ in }
+        let ready = try RunLoop.FileDescriptorSource(
+          fileDescriptor: another, interest: .readable, unpollable: .alwaysReady
+        ) { source, _ in
+          calls.value += 1
+          source.invalidate()
+        }
+        try loop.add(RunLoop.Timer.never())
+        try loop.add(ready)
+        try loop.add(removed)
+        loop.remove(removed)
+        for descriptor in [number, another] { close(descriptor) }
+        XCTAssertEqual(try loop.run(for: .milliseconds(10)), .timedOut)
+        XCTAssertEqual(calls.value, 1)
+        removed.invalidate()
+      }, [])
   }
 
   /// When the next run begins. A stop with no run behind it does no harm, and nothing is said of it.
