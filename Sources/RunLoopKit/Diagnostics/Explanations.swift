@@ -72,6 +72,7 @@ extension RunLoop.Port {
   /// Reports a message that could not be sent. The error says it, too, but `try?` hides the error.
   @inline(never)
   static func explainClosed() {
+    guard Diagnosis.reportsHints else { return }
     let text =
       "send: the port is gone, and the message is not sent; a port ends when it is invalidated or released, and with "
       + "the last loop that served it"

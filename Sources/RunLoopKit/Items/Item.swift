@@ -117,7 +117,10 @@ extension RunLoop {
     /// Where the program made the item, if the function that it called knows that. Set before the item is added.
     package final var place: CallPlace {
       get { extras?.place ?? CallPlace() }
-      set { (extras ?? makeExtras()).place = newValue }
+      set {
+        guard newValue.file != 0 || extras != nil else { return }
+        (extras ?? makeExtras()).place = newValue
+      }
     }
 
     /// The item's name in reports of slow callouts: the label; without one, the kind and the line that made the item;
