@@ -62,6 +62,7 @@ extension RunLoop {
       }
       observer.place = CallPlace(file, line)
       timer?.place = observer.place
+      timer?.noteAdding()  // if the loop refuses the observer, the timer is not added
       try loop.add(observer, to: mode)
       do {
         if let timer { try loop.add(timer, to: mode) }

@@ -185,6 +185,10 @@ final class HintTests: XCTestCase {
             RunLoop.current.remove(timer, from: mode)
           }
           make("diag given up").invalidate()
+          let ended = Box<RunLoop?>(nil)
+          onThread { ended.value = RunLoop.current }
+          let loop = try XCTUnwrap(ended.value)
+          XCTAssertEqual(thrown { try RunLoop.Commit(on: loop, at: .afterReady) {} }, .loopEnded)
           for _ in 1...2 { _ = make("diag dropped") }
         },
         [
