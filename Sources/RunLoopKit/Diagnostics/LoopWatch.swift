@@ -17,6 +17,8 @@ final class LoopWatch {
   private var nextLook: UInt64 = 0
   var unread = UnreadCalls()
 
+  deinit { unread.destroy() }
+
   /// Reports members whose descriptor was closed: epoll drops such a descriptor without a word.
   fileprivate func sleepBegins(in mode: ModePointer, on loop: RunLoop) {
     guard mode.counts.ports > 0 else { return }

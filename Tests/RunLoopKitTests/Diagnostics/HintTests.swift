@@ -36,6 +36,23 @@ final class HintTests: XCTestCase {
       ])
   }
 
+  /// Calls `body` for the descriptor more than 10,000 times. Some calls show nothing if the thread does not get on.
+  private func serve(
+    _ descriptor: Int32, _ interest: RunLoop.FileDescriptorSource.Readiness, _ label: String,
+    _ body: @escaping @Sendable () -> Void
+  ) throws {
+    let (loop, calls) = (RunLoop.current, Box(0))
+    let source = try RunLoop.FileDescriptorSource(fileDescriptor: descriptor, interest: interest) { _, _ in
+      body()
+      calls.value += 1
+      if calls.value == 12_000 { loop.stop() }
+    }
+    source.label = label
+    try loop.add(source)
+    XCTAssertEqual(try loop.run(), .stopped)
+    source.invalidate()
+  }
+
   /// A callout that reads less than there is makes progress, and nothing is said.
   func test_RLK_DIAG_11_aCalloutThatNeverReads() {
     let (idle, busy) = (Pipe(), Pipe())
@@ -48,17 +65,10 @@ final class HintTests: XCTestCase {
     func play(
       _ descriptor: Int32, _ interest: RunLoop.FileDescriptorSource.Readiness, _ label: String, reads: Bool
     ) throws {
-      let (loop, calls) = (RunLoop.current, Box(0))
-      let source = try RunLoop.FileDescriptorSource(fileDescriptor: descriptor, interest: interest) { _, _ in
+      try self.serve(descriptor, interest, label) {
         var byte: UInt8 = 0
         if reads { XCTAssertEqual(read(descriptor, &byte, 1), 1) }
-        calls.value += 1
-        if calls.value == 10_100 { loop.stop() }
       }
-      source.label = label
-      try loop.add(source)
-      XCTAssertEqual(try loop.run(), .stopped)
-      source.invalidate()
     }
     XCTAssertEqual(
       said {
@@ -74,6 +84,37 @@ final class HintTests: XCTestCase {
           + "\(idle.writing) is as writable as before: the callout does not use it, and the loop never sleeps; take .writable "
           + "out of its interest while there is nothing to write",
       ])
+  }
+
+  /// Each leaves the descriptor as it was: as much comes as was read, all is read that was written, and of a counter
+  /// the kernel does not tell how much is left.
+  func test_RLK_DIAG_11_aCalloutThatUsesItsDescriptor() {
+    let (full, empty, counter) = (Pipe(), Pipe(), EventCounter(isSemaphore: true))
+    defer {
+      full.closeBoth()
+      empty.closeBoth()
+    }
+    full.send("x")
+    counter.add(20_000)
+    XCTAssertEqual(
+      said {
+        try self.serve(full.reading, .readable, "diag refilled") {
+          var byte: UInt8 = 0
+          XCTAssertEqual(read(full.reading, &byte, 1), 1)
+          full.send("x")
+        }
+        try self.serve(empty.writing, .writable, "diag emptied") {
+          var byte: UInt8 = 0
+          empty.send("x")
+          XCTAssertEqual(read(empty.reading, &byte, 1), 1)
+          let end = RunLoop.Instant.now.advanced(by: .microseconds(25))
+          while RunLoop.Instant.now < end {}
+        }
+        try self.serve(counter.descriptor, .readable, "diag counted") {
+          var count: UInt64 = 0
+          XCTAssertEqual(read(counter.descriptor, &count, 8), 8)
+        }
+      }, [])
   }
 
   /// The number is one that no other thread of the tests gets meanwhile.
