@@ -24,13 +24,22 @@ import class RunLoopKit.RunLoop
           try loop.add(timer)
         }
         #expect(try loop.run() == .finished)
+        try loop.performAsSource(label: "diag block") { time.advance(by: .seconds(2)) }
+        #expect(try loop.run() == .finished)
+        try loop.timer(after: .zero, file: "diag/main.swift", line: 7) { _ in time.advance(by: .seconds(2)) }
+        try loop.performAsSource(file: "diag/main.swift", line: 8) { time.advance(by: .seconds(2)) }
+        #expect(try loop.run() == .finished)
       }
     }
+    let slow = [
+      "a timer \"diag 2 s\"", "a block \"diag block\"", "a block at diag/main.swift:8", "a timer at diag/main.swift:7",
+    ]
     #expect(
-      lines(of: result.standardErrorContent, about: "diag") == [
-        "RunLoopKit: a timer \"diag 2 s\" took 2.0 seconds in mode \"kCFRunLoopDefaultMode\", and the loop served nothing else "
-          + "meanwhile; do it in parts, or in another thread"
-      ])
+      lines(of: result.standardErrorContent, about: "diag")
+        == slow.map {
+          "RunLoopKit: \($0) took 2.0 seconds in mode \"kCFRunLoopDefaultMode\", and the loop served nothing else "
+            + "meanwhile; do it in parts, or in another thread"
+        })
   }
 
   #if DEBUG

@@ -14,7 +14,8 @@ extension RunLoop {
       /// descriptors, and signalled sources for which nothing has woken the loop [RLK-DIAG-11]. Only debug builds look
       /// for items that were never added and for such sources, since that costs each item and each signal something.
       ///
-      /// Each text is reported once, or, if it has a figure, each label. An item without a label counts with its kind.
+      /// Each text is reported once, or, if it has a figure, each item that it names. An item is named by its label, or
+      /// by the line that made it, as in `SlowCallout.name`; without both it counts with its kind.
       /// Hints are for development and tests, since a program may intend what they report.
       case hint
       /// Something that the program asked for will not happen, or other code has closed a descriptor of the library.

@@ -111,7 +111,8 @@ extension RunLoop.Item {
     }
   #endif
 
-  /// The item's kind and label. A hint with the same text is reported only once, so this must not vary between calls.
+  /// The item's kind, and its label or, without one, the line that made it, if that is known. A hint with the same text
+  /// is reported only once, so this must not vary between calls.
   final var nameForDiagnostics: String {
     let name =
       switch kind {
@@ -123,6 +124,13 @@ extension RunLoop.Item {
       case .timer: "a timer"
       case .observer: "an observer"
       }
-    return name + labelText
+    return BlockName(label, at: place).text(behind: name)
+  }
+}
+
+extension BlockName {
+  /// Appends the label to what has it or, without one, the line, if that is known.
+  func text(behind kind: String) -> String {
+    kind + (label.map { " \"\($0)\"" } ?? place.text.map { " at \($0)" } ?? "")
   }
 }

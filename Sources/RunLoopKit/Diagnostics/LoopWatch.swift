@@ -92,10 +92,13 @@ extension RunLoop {
 extension CalloutTiming {
   /// Reports a slow callout of a loop that has no reporter.
   static func explainSlow(
-    _ taken: UInt64, _ item: RunLoop.Item?, _ kind: RunLoop.SlowCallout.Kind, _ mode: RunLoop.Mode
+    _ taken: UInt64, _ item: RunLoop.Item?, _ block: BlockName?, _ kind: RunLoop.SlowCallout.Kind,
+    _ mode: RunLoop.Mode
   ) {
     guard taken > LoopWatch.slowLimit else { return }  // the limit of a reporter that has gone meanwhile was shorter
-    let name = item?.nameForDiagnostics ?? (kind == .mainQueue ? "a function of the main queue" : "a block")
+    let name =
+      item?.nameForDiagnostics ?? block?.text(behind: "a block")
+      ?? (kind == .mainQueue ? "a function of the main queue" : "a block")
     Diagnosis.hintLocked(
       once: "slow: \(name)",
       "\(name) took \(Duration(nanoseconds: taken)) in mode \"\(mode)\", and the loop served nothing else meanwhile; do it "

@@ -121,7 +121,7 @@ extension CalloutTiming {
     let (reporter, mode) = loop.lock.withLock {
       (loop.state.extras?.slowCalloutReporter, (mode ?? loop.state.currentMode)?.name)
     }
-    guard let reporter else { return explainSlow(taken, item, kind, mode ?? .default) }
+    guard let reporter else { return explainSlow(taken, item, block, kind, mode ?? .default) }
     loop.owner.times.isReporting = true
     let timing = CalloutTiming(on: loop)  // the reporter's time does not count for the enclosing callout
     let name = item?.nameInReports ?? block?.text ?? (kind == .mainQueue ? "main queue" : "block")
