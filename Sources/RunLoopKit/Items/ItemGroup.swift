@@ -5,10 +5,11 @@ extension RunLoop {
   /// Keep a group where you would keep the items, for example in a session that ends.
   ///
   /// ```swift
-  /// let group = RunLoop.ItemGroup()
+  /// let (loop, group) = (RunLoop.current, RunLoop.ItemGroup())
   /// group.add(try loop.timer(after: .seconds(30)) { _ in print("no answer") })
-  /// group.add(try loop.observe(.beforeWaiting) { _, _ in print("waiting") })
+  /// let watcher = group.add(try loop.observe(.beforeWaiting) { _, _ in print("waiting") })
   /// group.invalidate()
+  /// print(watcher.isValid)  // prints false
   /// ```
   ///
   /// The group does not add its members to a mode, and the members may be in different loops. It retains a member while

@@ -12,7 +12,12 @@ extension RunLoop {
   /// Creates a timer and adds it to `mode` [RLK-MAKE-1].
   ///
   /// ```swift
-  /// try loop.timer(after: .seconds(1)) { _ in print("a second has passed") }
+  /// let loop = RunLoop.current
+  /// try loop.timer(after: .milliseconds(10)) { _ in
+  ///   print("it is time")  // prints it is time
+  ///   loop.stop()
+  /// }
+  /// try loop.run()
   /// ```
   /// - Parameters:
   ///   - delay: The time from the call to the first date. If it is zero or less, the timer is due at once.
