@@ -134,6 +134,11 @@ extension RunLoop {
     if stops.request() { wakes.word.interrupt() } else { stops.noteMissed() }
   }
 
+  /// Passes the stop of a run that is over on to the enclosing run, if there is one. - Thread: The loop's own.
+  func passStopOn() {
+    if isInThisProcess, stops.request() { wakes.word.interrupt() }
+  }
+
   /// Clears a stop of the innermost run. True if there was one, and it ends the run. - Thread: The loop's own.
   func takeStop(of activation: Activation) -> Bool { stops.take() && activation.isStopped() }
 }

@@ -187,6 +187,27 @@ final class HintTests: XCTestCase {
       ])
   }
 
+  /// It has found a run, which has no enclosing one.
+  func test_RLK_DIAG_12_aStopThatARequestHasTaken() {
+    XCTAssertEqual(
+      said {
+        let (loop, source) = (RunLoop.current, RunLoop.Source { _ in })
+        let port = RunLoop.Port(replying: { _, message in
+          yieldUntil(loop.currentMode == "asking")
+          loop.stop()
+          return message
+        })
+        let worker = RunLoop.Thread(name: "answers") { try $0.add(port) }
+        try worker.start()
+        XCTAssertEqual(try port.sendRight.request(RunLoop.Message(id: 9), in: "asking").id, 9)
+        worker.stop()
+        try worker.join()
+        try loop.add(source)
+        XCTAssertEqual(try loop.run(for: .zero), .timedOut)
+        source.invalidate()
+      }, [])
+  }
+
   func test_RLK_DIAG_13_callsOnWhatIsInvalid() {
     XCTAssertEqual(
       said {
