@@ -92,6 +92,7 @@ extension RunLoop {
     _ performed: DelayedPerform, _ timer: Timer, _ modes: NamedModes, reportsDrop: Bool
   ) throws {
     performed.wait(for: timer)
+    timer.noteAdding()  // if the loop has just ended, the timer is not added
     let isListed = lock.withLock {
       guard !hasEnded else { return false }
       state.delayedPerforms.insert(performed, target: performed.target)
