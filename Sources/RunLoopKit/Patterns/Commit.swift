@@ -91,7 +91,8 @@ extension RunLoop {
     public func setNeeded() {
       guard core.setNeeded() else { return }
       // The timer's descriptor becomes ready now, so the loop serves it after all descriptors that are ready already.
-      if let timer { timer.rearm(after: .zero) } else { loop.wakeUp() }
+      guard let timer else { return loop.wakeUp() }
+      if timer.isValid { timer.rearm(after: .zero) }
     }
 
     /// True from `setNeeded()` until the flush begins.

@@ -220,6 +220,9 @@ final class HintTests: XCTestCase {
           timer.rearm(after: .zero, jitter: .zero)
           XCTAssertEqual(thrown { try port.sendRight.trySend(RunLoop.Message(id: 1)) }, .portInvalid)
         }
+        let commit = try RunLoop.Commit(on: .current, at: .afterReady) {}
+        commit.invalidate()
+        commit.setNeeded()
       },
       [
         "RunLoopKit: signal(): a source \"diag invalid\" is invalid; an invalidated item is over: make another one",
