@@ -1,11 +1,10 @@
-import Glibc
 import RunLoopKit
 import RunLoopTesting
 import Testing
 
 import class RunLoopKit.RunLoop
 
-/// Hints that name a time: in virtual time, and in a process whose environment asks for hints.
+/// Hints that name a time: in virtual time, and in a process of its own, which asks for hints.
 @Suite struct TimedHintTests {
   private func lines(of content: [UInt8], about label: String) -> [String] {
     String(decoding: content, as: UTF8.self).split(separator: "\n").map(String.init).filter { $0.contains(label) }
@@ -13,7 +12,7 @@ import class RunLoopKit.RunLoop
 
   @Test func test_RLK_DIAG_11_aSlowCallout() async throws {
     let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      setenv("RUNLOOPKIT_DIAGNOSTICS", "1", 1)
+      RunLoop.diagnostics.level = .hint
       try await VirtualTime.run { time in
         let (loop, start) = (RunLoop.current, time.now)
         for second in [1, 2] {
@@ -45,7 +44,7 @@ import class RunLoopKit.RunLoop
   #if DEBUG
     @Test func test_RLK_DIAG_11_aSignalThatWokeNothing() async throws {
       let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
-        setenv("RUNLOOPKIT_DIAGNOSTICS", "1", 1)
+        RunLoop.diagnostics.level = .hint
         try await VirtualTime.run { time in
           let (loop, start) = (RunLoop.current, time.now)
           for isWoken in [false, true, false] {

@@ -73,7 +73,7 @@ private func deliverPending(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPoin
 }
 
 /// The program's settings, the hints that were reported, and the reports that wait for a thread.
-final class DiagnosisSettings: @unchecked Sendable {
+package final class DiagnosisSettings: @unchecked Sendable {
   typealias Level = RunLoop.Diagnostics.Level
 
   /// How many hints are reported at most, since `hints` keeps each text or key, and a program may use ever new names.
@@ -88,7 +88,7 @@ final class DiagnosisSettings: @unchecked Sendable {
   /// The process in which a thread delivers `pending`; 0 if no thread does.
   private var deliverer: UInt32 = 0
 
-  init() {
+  package init() {
     let wanted = getenv("RUNLOOPKIT_DIAGNOSTICS").map { String(cString: $0) } ?? ""
     let level: Level = wanted.isEmpty ? Self.levelOfBuild : wanted == "0" ? .warning : .hint
     least = Atomic(Self.rank(of: level))
@@ -104,7 +104,7 @@ final class DiagnosisSettings: @unchecked Sendable {
     #endif
   }
 
-  var value: RunLoop.Diagnostics {
+  package var value: RunLoop.Diagnostics {
     get {
       lock.withLock {
         let level = [Level.hint, .warning].first { reports($0) }

@@ -13,8 +13,9 @@ private var levelOfBuild: RunLoop.Diagnostics.Level {
   #endif
 }
 
-/// What a process says only once, and what it asks of the environment only once. Another test may have taken the only
-/// time: each of these has a process of its own.
+/// What a process says only once, and the settings that it begins with, which it takes from the environment. Each of
+/// these tests has a process of its own. `DiagnosisSettings()` is what a process begins with: the process of a test has
+/// begun before the test changes the environment.
 @Suite struct FirstDiagnosticsTests {
   @Test func test_RLK_DIAG_9_aRunOfTheCommonModesSaysOnceThatItIsNone() async throws {
     let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -33,29 +34,29 @@ private var levelOfBuild: RunLoop.Diagnostics.Level {
   @Test func test_RLK_DIAG_10_atFirstTheBuildDecides() async {
     await #expect(processExitsWith: .success) {
       unsetenv("RUNLOOPKIT_DIAGNOSTICS")
-      #expect(RunLoop.diagnostics.level == levelOfBuild)
-      #expect(RunLoop.diagnostics.handler == nil)
+      #expect(DiagnosisSettings().value.level == levelOfBuild)
+      #expect(DiagnosisSettings().value.handler == nil)
     }
   }
 
   @Test func test_RLK_DIAG_10_theEnvironmentAsksForHints() async {
     await #expect(processExitsWith: .success) {
       setenv("RUNLOOPKIT_DIAGNOSTICS", "1", 1)
-      #expect(RunLoop.diagnostics.level == .hint)
+      #expect(DiagnosisSettings().value.level == .hint)
     }
   }
 
   @Test func test_RLK_DIAG_10_zeroAsksForNoHints() async {
     await #expect(processExitsWith: .success) {
       setenv("RUNLOOPKIT_DIAGNOSTICS", "0", 1)
-      #expect(RunLoop.diagnostics.level == .warning)
+      #expect(DiagnosisSettings().value.level == .warning)
     }
   }
 
   @Test func test_RLK_DIAG_10_anEmptyVariableIsNone() async {
     await #expect(processExitsWith: .success) {
       setenv("RUNLOOPKIT_DIAGNOSTICS", "", 1)
-      #expect(RunLoop.diagnostics.level == levelOfBuild)
+      #expect(DiagnosisSettings().value.level == levelOfBuild)
     }
   }
 }
