@@ -28,7 +28,7 @@ extension RunLoop {
   private func pushHostedWait(in mode: ModePointer, on hosted: HostedWaits) {
     let run = innermostRun.isRunning ? innermostRun : nil
     let stopAround = stops.begin(owner.nextRun())
-    if stops.isQuitting { stop() }
+    if stops.isQuitting { requestStop() }
     let outerWakes = wakes.beginHostedWait(inside: run)
     let outerMode = lock.withLock {
       defer { state.currentMode = mode }
@@ -65,7 +65,7 @@ extension RunLoop {
     let wait = removeLastHostedWait()
     let run = innermostRun.isRunning ? innermostRun : nil
     let isStopped = stops.end(wait.stopAround)
-    if stops.isQuitting { stop() }
+    if stops.isQuitting { requestStop() }
     let isWoken = wakes.endHostedWait(wait.outerWakes, inside: run)
     lock.withLock {
       state.currentMode = wait.outerMode

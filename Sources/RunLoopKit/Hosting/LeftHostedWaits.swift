@@ -30,7 +30,7 @@ extension RunLoop {
     guard innermostRun.isRunning else { return }
     while endNotificationIfLeft(seenFrom: place), ownHostedWait != nil {
       guard let end = try? endHostedWait() else { return }
-      if end.isStopped { stop() }
+      if end.isStopped { requestStop() }
     }
   }
 

@@ -62,7 +62,7 @@ extension RunLoop {
     left.owned?.owned?.release()
     left.awaited?.takeUnretainedValue().isLeft()
     owner.scopes!.drain(to: left.scope)  // not nil: a run has begun
-    if stops.isQuitting { stop() }
+    if stops.isQuitting { requestStop() }
     callouts.haveBeenLeft(on: self)
     for companion in lock.withLock({ state.companions.all }) { companion.runWasLeft(left.at) }
   }

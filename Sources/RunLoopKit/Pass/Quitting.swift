@@ -8,7 +8,7 @@ extension RunLoop {
   /// Stops the innermost run now, each enclosing run when it goes on, and each run that begins before `resume`.
   func quit() {
     stops.quit()
-    stop()
+    requestStop()
     lock.withLock { for companion in state.companions.all { companion.loopQuits() } }
   }
 

@@ -107,7 +107,7 @@ extension RunLoop {
         callouts.restore(callout, on: self)
         if let outer { outer.ensureTimersAreArmed(on: self) }
       }
-      if stops.isQuitting { stop() }
+      if stops.isQuitting { requestStop() }
       if owner.hasHostedWait { runEndsInHostedWait(at) }
       return result
     }
@@ -145,7 +145,7 @@ extension RunLoop {
   ) -> RunResult? {
     let activation = innermostRun
     if wakes.beginRun(inside: activation.parent) { keepFromWaiting(activation, in: mode) }
-    if stops.stopsRunThatBegins() { stop() }
+    if stops.stopsRunThatBegins() { requestStop() }
     let timing = CalloutTiming(counting: .runs, on: self)
 
     mode.notify(.entry, insideOf: place, on: self)

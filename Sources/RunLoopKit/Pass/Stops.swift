@@ -134,8 +134,9 @@ extension RunLoop {
     if stops.request() { wakes.word.interrupt() } else { stops.noteMissed() }
   }
 
-  /// Passes the stop of a run that is over on to the enclosing run, if there is one. - Thread: The loop's own.
-  func passStopOn() {
+  /// As `stop()`, for RunLoopKit's own stops: if there is no run, nothing is reported. Such a stop is the stop of a run
+  /// that is over, for the enclosing run, or one for all runs of a thread that ends.
+  func requestStop() {
     if isInThisProcess, stops.request() { wakes.word.interrupt() }
   }
 

@@ -61,7 +61,7 @@ extension RunLoop {
     _ pending: PendingReply, _ bell: Port, in mode: Mode, until deadline: Instant
   ) throws -> Message {
     var isStopped = false
-    defer { if isStopped { passStopOn() } }
+    defer { if isStopped { requestStop() } }
     while true {
       if let answer = pending.takeAnswer() { return try answer.get() }
       guard isInThisProcess else { throw RunLoopError.forked }
