@@ -34,7 +34,8 @@ extension RunLoop {
   /// - Blocks: Until the block has run.
   /// - Complexity: O(1) and, if it has to wait, one futex(2) call on each side besides the wake; withdrawing is
   ///   O(blocks that wait).
-  /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`.
+  /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`; without `modes:` that uses the common
+  ///   modes, as `in: .common` does.
   @available(*, noasync, message: "it blocks: in a task, or a main with a top-level await, await the async form")
   public func performAndWait<R, E: Error>(
     in modes: Mode..., timeout: Duration? = nil, label: String? = nil, file: StaticString = #fileID,

@@ -20,7 +20,8 @@ extension RunLoop {
   /// - Thread: Any. - Re-entry: Allowed. - Blocks: No.
   /// - Throws: A `RunLoopError`: `.loopEnded`, `.forked`; neither closure is called then.
   /// - Complexity: O(1), amortized; one write(2) if the loop sleeps.
-  /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`; decision 0014.
+  /// - SeeAlso: `performSelector:onThread:withObject:waitUntilDone:modes:`; without `modes:` that uses the common
+  ///   modes, as `in: .common` does; decision 0014.
   public func performAsSource(
     in modes: Mode..., label: String? = nil, file: StaticString = #fileID, line: UInt = #line,
     block: sending @escaping () -> Void, onDrop: (@Sendable () -> Void)? = nil

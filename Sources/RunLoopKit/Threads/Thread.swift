@@ -121,7 +121,10 @@ extension RunLoop {
     /// Waits until the thread is over: its loop has ended, and everything that it retained was released. Returns at
     /// once if the thread was not started.
     ///
-    /// The call does not stop the thread. Any number of threads may wait, at any time [RLK-RESIDENT-20].
+    /// The call does not stop the thread. Any number of threads may wait, at any time [RLK-RESIDENT-20]. The caller's
+    /// own loop serves nothing meanwhile: if the thread waits for that loop in `performAndWait`, both wait for ever,
+    /// unless one of the two calls has a timeout. `try loop.run { try await thread.join() }` serves the loop until the
+    /// thread is over.
     /// - Parameter timeout: How long the call waits. Zero or less means not at all; nil means for ever [RLK-VALUE-1].
     /// - Throws: A `RunLoopError`: `.wouldDeadlock` on the thread itself; `.timedOut`; `.forked`.
     @available(*, noasync, message: "it blocks: in a task, or a main with a top-level await, await the async form")
