@@ -24,16 +24,18 @@ extension RunLoop {
   @inline(never)
   func explainFinished(_ name: Mode) {
     guard Diagnosis.reportsHints, name != .common else { return }
-    let (isKnown, inBackground, filled) = lock.withLock {
+    let (isKnown, inBackground, lacksCommonItems, filled) = lock.withLock {
       let modes = state.modes
       return (
         modes.contains { $0.name == name },
         state.mode(name)?.counts.background.count ?? 0,
+        !state.isCommon(name) && !state.commonItems.all.isEmpty,
         modes.filter { !$0.counts.hasNoItems || state.companions.hasWork(for: $0) }.map { $0.name }
       )
     }
     name.explainMistake()
-    let others = filled.isEmpty ? "no mode has anything in it" : "there is something in \(Self.list(filled))"
+    var others = filled.isEmpty ? "no mode has anything in it" : "there is something in \(Self.list(filled))"
+    if lacksCommonItems { others += "; addCommonMode(\"\(name)\") adds what is in .common" }
     if !isKnown {
       Diagnosis.hint("run(in: \"\(name)\"): the loop has no such mode, and the run is finished at once; \(others)")
     } else if inBackground > 0, owner.runs == 0 {

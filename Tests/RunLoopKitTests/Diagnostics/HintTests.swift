@@ -36,6 +36,31 @@ final class HintTests: XCTestCase {
       ])
   }
 
+  /// A modal session whose mode nobody has made common. A common mode lacks nothing, so nothing is said of that.
+  func test_RLK_DIAG_2_aModeThatIsNotCommon() {
+    XCTAssertEqual(
+      said {
+        let (loop, source) = (RunLoop.current, RunLoop.Source { _ in })
+        try loop.add(source, to: .common)
+        try loop.perform(in: "diag known") {}
+        XCTAssertEqual(try loop.run(in: "diag known", for: .zero), .timedOut)
+        for mode: RunLoop.Mode in ["diag panel", "diag known"] { XCTAssertEqual(try loop.run(in: mode), .finished) }
+        loop.addCommonMode("diag panel")
+        XCTAssertEqual(try loop.run(in: "diag panel", for: .zero), .timedOut)
+        source.keepsRunning = false
+        try loop.add(RunLoop.Timer.never(), to: "diag other")
+        XCTAssertEqual(try loop.run(in: .default), .finished)
+      },
+      [
+        "RunLoopKit: run(in: \"diag panel\"): the loop has no such mode, and the run is finished at once; there is something in "
+          + "\"kCFRunLoopDefaultMode\"; addCommonMode(\"diag panel\") adds what is in .common",
+        "RunLoopKit: run(in: \"diag known\"): nothing is in this mode, and the run is finished at once; there is something in "
+          + "\"kCFRunLoopDefaultMode\"; addCommonMode(\"diag known\") adds what is in .common",
+        "RunLoopKit: run(in: \"kCFRunLoopDefaultMode\"): nothing is in this mode, and the run is finished at once; there is "
+          + "something in \"diag other\"",
+      ])
+  }
+
   /// Calls `body` for the descriptor more than 10,000 times. Some calls show nothing if the thread does not get on.
   private func serve(
     _ descriptor: Int32, _ interest: RunLoop.FileDescriptorSource.Readiness, _ label: String,
