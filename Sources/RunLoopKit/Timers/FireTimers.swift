@@ -21,7 +21,7 @@ extension ModePointer {
     }
     for index in base..<end {
       let timer = loop.state.collectedTimers.timer(at: index)
-      let isLetGo = timer._withUnsafeGuaranteedRef { $0.fire(index, limit: limit, on: loop) }
+      let isLetGo = timer._withUnsafeGuaranteedRef { $0.fireCollected(index, limit: limit, on: loop) }
       if isLetGo { timer.release() }
     }
     loop.endRuns(insideOf: at)
@@ -33,7 +33,7 @@ extension ModePointer {
 
 extension RunLoop.Timer {
   /// Fires the timer that was collected at `index`, if it still is due here. True if the caller has to release it.
-  fileprivate func fire(_ index: Int, limit: UInt64, on loop: RunLoop) -> Bool {
+  fileprivate func fireCollected(_ index: Int, limit: UInt64, on loop: RunLoop) -> Bool {
     guard let fired = loop.lock.withLock({ beginFiring(index, limit: limit, on: loop) }) else { return false }
     let timing = CalloutTiming(counting: .timersFired, on: loop)
     let isLetGo = callOut(index, fired: fired, on: loop)
