@@ -8,11 +8,12 @@ extension RunLoop {
       /// any mode, and a call on an invalid item [RLK-DIAG-2, RLK-DIAG-3, RLK-DIAG-13].
       ///
       /// Hints also report mistakes that no call can refuse: a stop that found no run, when the next one begins
-      /// [RLK-DIAG-12]; an item that was released and never added [RLK-DIAG-14]; a mode that is named like a constant
-      /// of `Mode` [RLK-DIAG-15]. A loop that was made while hints were on reports callouts that take more than a
-      /// second, level-triggered callouts that leave their descriptor as it is 10,000 times in a row, closed
-      /// descriptors, and signalled sources for which nothing has woken the loop [RLK-DIAG-11]. Only debug builds look
-      /// for items that were never added and for such sources, since that costs each item and each signal something.
+      /// [RLK-DIAG-12]; an item that was released and never added, unless it is a port [RLK-DIAG-14]; a mode that is
+      /// named like a constant of `Mode` [RLK-DIAG-15]. A loop that was made while hints were on reports callouts that
+      /// take more than a second, level-triggered callouts that leave their descriptor as it is 10,000 times in a row,
+      /// closed descriptors, and signalled sources for which nothing has woken the loop [RLK-DIAG-11]. Only debug
+      /// builds look for items that were never added and for such sources, since that costs each item and each signal
+      /// something.
       ///
       /// Each text is reported once, or, if it has a figure, each item that it names. An item is named by its label, or
       /// by the line that made it, as in `SlowCallout.name`; without both it counts with its kind.

@@ -98,14 +98,14 @@ extension RunLoop.Item {
   }
 
   #if DEBUG
-    /// Reports that the item ends and was never a member of a mode. Ports, events and connections may work without a
-    /// loop. The caller may hold a lock.
+    /// Reports that the item ends and was never a member of a mode. Ports and connections may work without a loop. The
+    /// caller may hold a lock.
     @inline(never)
     final func explainNeverAdded() {
       guard Diagnosis.reportsHints, !isForked, !isHidden else { return }
       switch kind {
-      case .port, .eventSource, .connection: return
-      case .source, .portSource, .descriptorSource, .timer, .observer: break
+      case .port, .connection: return
+      case .source, .portSource, .descriptorSource, .eventSource, .timer, .observer: break
       }
       let text =
         "\(nameForDiagnostics) was released and never added to a loop; add(_:to:) makes the loop call and retain it"

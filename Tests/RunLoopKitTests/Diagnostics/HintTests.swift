@@ -1,5 +1,6 @@
 import CTestSupport
 import Glibc
+import RunLoopEvents
 import RunLoopKit
 import XCTest
 
@@ -301,6 +302,24 @@ final class HintTests: XCTestCase {
           "RunLoopKit: a timer \"diag dropped\" was released and never added to a loop; add(_:to:) makes the loop call and "
             + "retain it"
         ])
+    }
+
+    /// A sequence adds its item when a task waits, so nothing is said of one that nobody has awaited.
+    func test_RLK_DIAG_14_anEventSourceThatWasNeverAdded() {
+      XCTAssertEqual(
+        said {
+          let child = try RunLoop.ChildSource.spawn("true")
+          try RunLoop.ChildSource(processID: child) { _, _ in }.label = "diag child"
+          XCTAssertEqual(waitpid(child, nil, 0), child)
+          try RunLoop.FileWatch(path: "/", events: .attributes) { _, _ in }.label = "diag watch"
+          try RunLoop.SignalSource(.user2) { _, _ in }.label = "diag signal"
+          _ = try RunLoop.current.signals(.user2)
+          _ = try RunLoop.current.fileEvents(at: "/")
+        },
+        ["child", "watch", "signal"].map {
+          "RunLoopKit: an event source \"diag \($0)\" was released and never added to a loop; add(_:to:) makes the loop "
+            + "call and retain it"
+        })
     }
   #endif
 
