@@ -61,7 +61,8 @@ final class ChildProcess: @unchecked Sendable {
 
   private static func subject(_ processID: Int32, _ error: Int32) -> String {
     if processID <= 0 { return "\(processID) is no process's number" }
-    return error == ESRCH ? "there is no process \(processID)" : "process \(processID)"
+    guard error == ESRCH else { return "process \(processID)" }
+    return "there is no process \(processID); if SIGCHLD is ignored, a child is gone as soon as it ends"
   }
 
   /// The start time of the process with that number, in the kernel's ticks since the machine's start.

@@ -15,7 +15,8 @@ extension RunLoop {
   ///
   /// The source takes its child's exit status, so that no zombie is left. It does so only while it is valid and a loop
   /// runs a mode with it. If the source is invalidated earlier, the program must wait for the child itself
-  /// [RLK-CHILD-8].
+  /// [RLK-CHILD-8]. If the program ignores SIGCHLD, the kernel keeps no exit status: the closure gets `.unknown`,
+  /// and no source can be created for a child that has ended.
   ///
   /// Source: pidfd_open(2), waitid(2). Without pidfds (before Linux 5.3, if a filter forbids them, or if the
   /// environment has `RUNLOOPKIT_NO_PIDFD`) SIGCHLD notifies the source of the end. All threads must then block

@@ -303,6 +303,7 @@ final class EventFaultTests: XCTestCase {
       gate.closeBoth()
       check.equal(try loop.run(in: "children", for: .seconds(30)), .finished)
       check.equal(seen.value, [.unknown])
+      check.equal(systemError { while true { _ = try RunLoop.ChildSource(processID: child) { _, _ in } } }, ESRCH)
     }
   }
 
