@@ -41,8 +41,8 @@ extension RunLoop {
       /// Nothing: the child lives on when the source is invalidated or destroyed [RLK-CHILD-31].
       case borrowed
       /// If the source is invalidated or destroyed before its closure was called, it ends the child with SIGKILL and
-      /// takes its exit status [RLK-CHILD-30]. So the child does not outlive the source. But if this process crashes,
-      /// the child goes on running (see `PR_SET_PDEATHSIG` of prctl(2)).
+      /// takes its exit status [RLK-CHILD-30]. So the child does not outlive the source, but processes that the child
+      /// has started do. If this process crashes, the child goes on running (see `PR_SET_PDEATHSIG` of prctl(2)).
       case killedWhenInvalidated
     }
 
@@ -85,7 +85,8 @@ extension RunLoop {
     /// How the child has ended; nil until a source for it has taken its exit status.
     public var exitStatus: ExitStatus? { process.exitStatus }
 
-    /// Sends a signal to the process, and never to a later process of the same number.
+    /// Sends a signal to the process, and never to a later process of the same number, nor to processes that it has
+    /// started.
     ///
     /// - Throws: A `RunLoopError.system`: `ESRCH` if the process has ended and some code has waited for it, `EPERM`,
     ///   `EINVAL`; `.invalidItem` once the source is invalid; `.forked`.

@@ -30,7 +30,10 @@ extension RunLoop.ChildSource {
   /// try loop.run()
   /// ```
   ///
-  /// The call does not wait for the child's end: the caller has to, with a `ChildSource` or with waitpid(2).
+  /// The call does not wait for the child's end: the caller has to, with a `ChildSource` or with waitpid(2). The child
+  /// stays in the process group and the session of this process. Signals of a `ChildSource` reach the child alone, and
+  /// not what it starts. To signal both, spawn the program by setsid(1), and call kill(2) with the negative number of
+  /// the child.
   /// - Parameters:
   ///   - path: The program. A path without a slash is searched in `PATH`.
   ///   - arguments: The arguments after the program's name, which is `path`.
