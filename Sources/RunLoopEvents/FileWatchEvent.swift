@@ -72,11 +72,13 @@ extension RunLoop.FileWatch.Event {
     public static let targetMoved = Kinds(rawValue: 0x800)
 
     /// Changes of a folder's list of entries and of the contents of files, and the removal or renaming of the watched
-    /// file or folder itself [RLK-WATCH-18].
+    /// file or folder itself: `.created`, `.deleted`, `.modified`, `.closedAfterWriting`, `.movedAway`, `.movedHere`,
+    /// `.targetDeleted` and `.targetMoved` [RLK-WATCH-18].
     ///
     /// The kernel reports each write to an open file as `.modified`, and may coalesce equal events that follow each
-    /// other. For a single event when a writer has closed a file, choose `.closedAfterWriting` without `.modified`. The
-    /// kernel does not report what is written to a mapping (mmap(2)).
+    /// other. When the writer closes the file, `.closedAfterWriting` follows. For that event without one for each
+    /// write, choose `.closedAfterWriting` without `.modified`. The kernel does not report what is written to a mapping
+    /// (mmap(2)).
     public static let changes: Kinds = [
       .created, .deleted, .modified, .closedAfterWriting, .movedAway, .movedHere, .targetDeleted, .targetMoved,
     ]
