@@ -195,7 +195,8 @@ extension RunLoop {
     /// The kernel of the timer's loop. A timer in no loop uses the calling thread's.
     var kernel: Kernel? { owner.map { $0.kernel } ?? .current }
 
-    /// How much later than its date the timer may fire, so that wakes can be shared. At most half the interval of a
+    /// How much later than its date the timer may fire, so that it can share a wake with other timers. The wake of a
+    /// descriptor, a signal or a post does not fire it before its tolerance has passed. At most half the interval of a
     /// repeating timer, at least zero; the phase does not shift [RLK-TIMER-2].
     public var tolerance: Duration {
       get { Duration(nanoseconds: withSchedule { $0.tolerance }) }
