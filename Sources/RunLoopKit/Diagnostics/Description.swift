@@ -1,6 +1,8 @@
 extension RunLoop {
   /// The loop as text: its state, the common modes and their items, and each mode. For each mode the text shows the
   /// port set, the timer port, what keeps the mode from being finished, the items, and the time until its deadlines.
+  /// The port sources include items that RunLoopEvents and RunLoopPorts add for themselves, which keep no run going.
+  /// The soft deadline is the earliest date of a timer; at the hard one the tolerance of a timer ends.
   /// - Thread: Any; does not wait for a callout [RLK-TEXT-1, RLK-TEXT-2, RLK-TEXT-5].
   public var description: String {
     guard isInThisProcess else { return "<RunLoop of the parent process>" }
