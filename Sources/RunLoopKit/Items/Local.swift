@@ -19,6 +19,10 @@ extension RunLoop {
   /// try loop.run()
   /// print(ticks)  // prints 3
   /// ```
+  ///
+  /// To make an item in a callout, call `assumeOnLoop` there, too. The closure of an item cannot capture the `Local`:
+  /// the compiler (6.3.1) ends with signal 11 in its MoveOnlyChecker then. If the parameter's type is written,
+  /// `{ (local: borrowing RunLoop.Local) in ... }`, the compiler reports the capture as an error.
   /// - Parameter body: Called once, before the return, on this thread.
   /// - Returns: What `body` returned. - Thread: The loop's own. - Throws: What `body` throws.
   @discardableResult
