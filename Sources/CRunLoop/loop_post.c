@@ -28,6 +28,7 @@ __attribute__((noinline)) static int announce(rlc_loop *loop) {
 static inline int defer(rlc_loop *loop, rlc_post_node *node) {
     if (node->post_fn == NULL)
         return -EINVAL;
+    RLC_REQUIRE_POSTED_ONCE(loop->deferred_end != &node->next);
     node->next = NULL;
     *loop->deferred_end = node;
     loop->deferred_end = &node->next;

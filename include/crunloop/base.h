@@ -11,8 +11,10 @@
  *       [any]              any thread, without a lock.
  *       [any, signal-safe] any thread, without a lock, and signal handlers.
  *   - NULL for an object, a post node or an output is the caller's mistake, and the call crashes, unless a declaration
- *     allows NULL. In a debug build (DEBUG) the functions of rlc_loop first report the NULL by assert(3). A function
- *     that needs a callout returns -EINVAL for NULL.
+ *     allows NULL. A function that needs a callout returns -EINVAL for NULL.
+ *   - Debug build: compiled with DEBUG, the functions of rlc_loop report such a NULL, and a node that was posted twice
+ *     (<crunloop/loop_post.h>), by assert(3). In RunLoopKit's sources, this command installs such a library:
+ *     make install PREFIX=FOLDER CFLAGS="-O0 -g -DDEBUG"
  *   - Ownership: a function uses pointer arguments during the call and keeps none. Only a `context` pointer is stored,
  *     and handed to the callouts; the core never reads what it points to. The caller owns what a create function
  *     returns.

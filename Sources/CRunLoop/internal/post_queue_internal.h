@@ -4,7 +4,16 @@
 
 #include "post_queue.h"
 
+#include <assert.h>
 #include <errno.h>
+
+/** Posting a node that the loop still owns is the caller's mistake. In a debug build this macro reports it. */
+#if defined(DEBUG) || defined(RLC_INTERNAL_CHECKS)
+#define RLC_REQUIRE_POSTED_ONCE(condition)                                                                             \
+    assert((condition) && "a node was posted again before its post_fn was called")
+#else
+#define RLC_REQUIRE_POSTED_ONCE(condition) ((void)0)
+#endif
 
 /*
  * The queue is a stack; the consumer takes all of it and reverses it. Since only whole stacks are taken, a node that
@@ -29,15 +38,19 @@ static inline bool rlc_has_posts(const rlc_post_queue *queue) {
     return __atomic_load_n(&queue->head, __ATOMIC_SEQ_CST) > RLC_QUEUE_CLOSED;
 }
 
-/** Reverses the list that begins with `node`, which is not NULL. Returns its new first node. */
-static inline rlc_post_node *rlc_oldest_post_first(rlc_post_node *node) {
-    rlc_post_node *reversed = NULL, *next;
+/**
+ * Reverses the list that begins with `newest`, which is not NULL. Returns its new first node. If a node was pushed
+ * twice, the list leads into a circle. Reversing it then ends at `newest` again, which gets a next node.
+ */
+static inline rlc_post_node *rlc_oldest_post_first(rlc_post_node *newest) {
+    rlc_post_node *node = newest, *reversed = NULL, *next;
     do {
         next = node->next;
         node->next = reversed;
         reversed = node;
         node = next;
     } while (node != NULL);
+    RLC_REQUIRE_POSTED_ONCE(newest->next == NULL);
     return reversed;
 }
 

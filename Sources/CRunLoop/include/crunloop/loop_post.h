@@ -54,6 +54,15 @@ RLC_BEGIN_DECLS
 /**
  * A part of the caller's structure: see the example.
  *
+ * The loop owns a node from a post until it calls the node's post_fn. Until then, do not post or defer the node again,
+ * to this loop or another one. Such a call returns 0 all the same, but it breaks the list that contains the node: the
+ * loop then calls some posts without end, and never calls others. To post the same work again, set a flag and post the
+ * node from its post_fn, or use a second node.
+ *
+ * A debug build (<crunloop/base.h>) reports two of these mistakes by assert(3) [RLC-LOOP-22]. If a node was posted
+ * twice, the pass that takes the posts reports it. If a node is deferred twice in a row, the second call reports it.
+ * Nothing reports a node that is posted again after a pass has taken it, or that is both posted and deferred.
+ *
  * Thread: [loop] for post_fn.
  */
 typedef struct rlc_post_node {
@@ -70,7 +79,8 @@ typedef struct rlc_post_node {
  * thread posts run in the order of posting.
  *
  * @param loop The loop, which the caller keeps from being destroyed.
- * @param node The node. The loop owns it until it calls post_fn; if the result is negative, the caller keeps it.
+ * @param node The node. The loop owns it until it calls post_fn, and it must not be posted again before that: see
+ *             rlc_post_node. If the result is negative, the caller keeps it.
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8], -ECHILD, -EINVAL (no post_fn) [RLC-LOOP-20]. A
  *         positive errno number: the loop owns the node, but sleeps, and the call could not wake it. The write(2) has
  *         failed because other code has closed the loop's eventfd, and no new one could be made. The node runs when
@@ -106,7 +116,8 @@ RLC_API int rlc_loop_post(rlc_loop *loop, rlc_post_node *node);
  * @endcode
  *
  * @param loop The loop.
- * @param node The node. The loop owns it until it calls post_fn; if the call fails, the caller keeps it.
+ * @param node The node. The loop owns it until it calls post_fn, and it must not be deferred or posted again before
+ *             that: see rlc_post_node. If the call fails, the caller keeps it.
  * @return 0; -ESHUTDOWN (rlc_loop_destroy has begun), -EINVAL (no post_fn).
  *
  * Thread: [loop].
