@@ -18,8 +18,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define SIGNAL_BIT(number) (UINT64_C(1) << ((number)-1))
-
 static void require(int status, const char *what) {
     if (status >= 0)
         return;
@@ -118,7 +116,7 @@ static int ask(const char *path) {
 }
 
 static int serve(const char *path) {
-    const rlc_signals ends = SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGINT);
+    const rlc_signals ends = RLC_SIGNAL(SIGTERM) | RLC_SIGNAL(SIGINT);
     struct sockaddr_un address = address_of(path);
     int listener = make_socket(SOCK_NONBLOCK), signals;
     rlc_loop *loop;

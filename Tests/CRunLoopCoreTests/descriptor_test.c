@@ -82,8 +82,8 @@ static void make_descriptors_of_events(void) {
     close_standard_ones();
     rlc_thread_mask thread;
     uint64_t start;
-    REQUIRE(rlc_signal_fd_create(UINT64_C(1) << (SIGUSR1 - 1)) >= FIRST);
-    (void)rlc_signals_find_unblocked(UINT64_C(1) << (SIGUSR1 - 1), &thread);
+    REQUIRE(rlc_signal_fd_create(RLC_SIGNAL(SIGUSR1)) >= FIRST);
+    (void)rlc_signals_find_unblocked(RLC_SIGNAL(SIGUSR1), &thread);
     REQUIRE(rlc_process_start(getpid(), &start) == 0);
     int process = rlc_process_open(getpid());
     REQUIRE(process >= FIRST || process == -ENOSYS || process == -EPERM);

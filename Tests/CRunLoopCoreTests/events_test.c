@@ -65,7 +65,7 @@ static void test_an_event_port_is_not_nested_too_deep(void) {
 }
 
 static rlc_signals only(int signal) {
-    return UINT64_C(1) << (signal - 1);
+    return RLC_SIGNAL(signal);
 }
 
 static bool is_blocked(int signal) {

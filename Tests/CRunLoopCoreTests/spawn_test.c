@@ -53,7 +53,7 @@ static int refuse(const char *program, const rlc_spawn_action *actions, size_t c
 /* Asked of the program itself: a shell in between would unblock its signals. */
 static void test_spawned_with_a_clean_mask(void) {
     rlc_signals changed;
-    CHECK_EQUAL(rlc_signals_block(UINT64_C(1) << (SIGTERM - 1), &changed), 0);
+    CHECK_EQUAL(rlc_signals_block(RLC_SIGNAL(SIGTERM), &changed), 0);
     char *arguments[] = {"grep", "-q", "^SigBlk:.0*$", "/proc/self/status", NULL};
     CHECK_EQUAL(run(arguments, NULL, 0), 0);
     rlc_signals_unblock(changed);

@@ -6,8 +6,14 @@
 
 RLC_BEGIN_DECLS
 
-/** A set of signals: bit n - 1 stands for signal n. The signals are 1 to 64 [RLC-SIGNAL-2]. */
+/** A set of signals, made by RLC_SIGNAL: bit n - 1 stands for signal n. The signals are 1 to 64 [RLC-SIGNAL-2]. */
 typedef uint64_t rlc_signals;
+
+/**
+ * The set that contains one signal, such as RLC_SIGNAL(SIGTERM). Sets are joined by |. The functions below take sets.
+ * They cannot notice a number in place of a set: the bits of SIGTERM itself are a set of four other signals.
+ */
+#define RLC_SIGNAL(number) (UINT64_C(1) << ((number)-1))
 
 /** A signal that was read, with the data that its sender or the kernel has added [RLC-SIGNAL-1]. */
 typedef struct rlc_signal_info {
@@ -26,7 +32,7 @@ typedef struct rlc_signal_info {
  * A signal stays pending only while it is blocked in all threads: see rlc_signals_block. A child of fork(2) has to
  * create a descriptor of its own.
  *
- * @param signals At least one signal.
+ * @param signals At least one signal, such as RLC_SIGNAL(SIGTERM) | RLC_SIGNAL(SIGINT).
  * @return A non-blocking descriptor that the caller owns; -EINVAL (the set is empty, or contains SIGKILL, SIGSTOP or a
  *         signal that the C library keeps for itself), -EMFILE, -ENFILE, -ENOMEM.
  *
@@ -44,7 +50,7 @@ RLC_API int rlc_signal_fd_create(rlc_signals signals);
  * #include <unistd.h>
  *
  * int main(void) {
- *     rlc_signals hangup = UINT64_C(1) << (SIGHUP - 1);
+ *     rlc_signals hangup = RLC_SIGNAL(SIGHUP);
  *     rlc_signal_info info = {0};
  *     int fd = rlc_signals_block(hangup, NULL) < 0 ? -1 : rlc_signal_fd_create(hangup);
  *     if (fd < 0 || raise(SIGHUP) != 0 || rlc_signal_fd_take(fd, &info) != 1)
@@ -66,7 +72,7 @@ RLC_API int rlc_signal_fd_take(int fd, rlc_signal_info *ret_info);
 /**
  * Blocks signals in the calling thread, and in the threads that it creates afterwards.
  *
- * @param signals     The signals to block.
+ * @param signals     The signals to block, as a set: RLC_SIGNAL(SIGTERM), not SIGTERM.
  * @param ret_changed Those of `signals` that were not blocked before; may be NULL.
  * @return 0; -EINVAL for a set that rlc_signal_fd_create refuses: then nothing has changed.
  *

@@ -73,7 +73,7 @@ int rlc_signals_block(rlc_signals signals, rlc_signals *ret_changed) {
     rlc_signals changed = 0;
     for (int number = 1; number <= LAST_SIGNAL; number++) {
         if (contains(signals, number) && sigismember(&before, number) == 0)
-            changed |= UINT64_C(1) << (number - 1);
+            changed |= RLC_SIGNAL(number);
     }
     if (ret_changed != NULL)
         *ret_changed = changed;
