@@ -133,9 +133,15 @@ static void append_summary(text *text, const rlc_loop *loop) {
     append(text, "\n");
 }
 
+/** True if no file has the number of the watch's descriptor. */
+static bool is_closed(const rlc_watch *watch) {
+    const rlc_kernel *kernel = watch->loop->kernel;
+    return kernel->status_flags(kernel->context, watch->port.fd) == -EBADF;
+}
+
 static void append_watch(text *text, const rlc_watch *watch) {
     const rlc_port *port = &watch->port;
-    append(text, "watch: fd %d", port->fd);
+    append(text, "watch: fd %d%s", port->fd, is_closed(watch) ? " (closed)" : "");
     if ((port->interest & RLC_READABLE) != 0)
         append(text, ", readable");
     if ((port->interest & RLC_WRITABLE) != 0)

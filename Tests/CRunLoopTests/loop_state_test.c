@@ -248,6 +248,32 @@ static void test_RLC_DESCRIBE_1_between_runs(void) {
     close(file);
 }
 
+static void test_RLC_DESCRIBE_4_a_closed_descriptor_is_shown(void) {
+    rlc_loop *loop = make_loop();
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), other = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    rlc_watch *watch = idle_watch(loop, fd);
+    char open[128], closed[128];
+    snprintf(open, sizeof open,
+        "loop: not in a run, 1 watches, 0 timers (0 armed, 0 due), 0 posts\n"
+        "watch: fd %d, readable\n",
+        fd);
+    snprintf(closed, sizeof closed,
+        "loop: not in a run, 1 watches, 0 timers (0 armed, 0 due), 0 posts\n"
+        "watch: fd %d (closed), readable\n",
+        fd);
+    CHECK_EQUAL(rlc_loop_run(loop, 0), RLC_RUN_TIMED_OUT);
+    check_text(loop, open);
+    close(fd);
+    CHECK_EQUAL(rlc_loop_run(loop, 0), RLC_RUN_TIMED_OUT);
+    check_text(loop, closed);
+    CHECK_EQUAL(dup3(other, fd, O_CLOEXEC), fd);
+    check_text(loop, open); /* the number is another file's */
+    rlc_watch_remove(watch);
+    CHECK_EQUAL(rlc_loop_destroy(loop), 0);
+    close(fd);
+    close(other);
+}
+
 static void test_RLC_DESCRIBE_2_a_long_text_is_cut_off_as_by_snprintf(void) {
     rlc_loop *loop = make_loop();
     armed_timer(loop, 5000, 0, 0);
@@ -272,10 +298,12 @@ static void test_RLC_DESCRIBE_3_looking_allocates_and_changes_nothing(void) {
     CHECK_EQUAL(rlc_loop_run(loop, 0), RLC_RUN_TIMED_OUT);
     char text[1024];
     unsigned long before = allocations(), calls_before = count_of(&kernel.calls);
+    unsigned long questions_before = count_of(&kernel.questions);
     CHECK(rlc_loop_describe(loop, text, sizeof text) > 0);
     CHECK_EQUAL(figures_of(loop).watches, 1);
     CHECK_EQUAL(allocations(), before);
-    CHECK_EQUAL(count_of(&kernel.calls), calls_before); /* but the clock */
+    CHECK_EQUAL(count_of(&kernel.calls), calls_before + 1);         /* and the clock */
+    CHECK_EQUAL(count_of(&kernel.questions), questions_before + 1); /* whether the watch's descriptor is open */
     rlc_watch_remove(watch);
     CHECK_EQUAL(rlc_loop_destroy(loop), 0);
     close(fd);
@@ -292,5 +320,6 @@ int main(void) {
     RUN(test_RLC_DESCRIBE_1_between_runs);
     RUN(test_RLC_DESCRIBE_2_a_long_text_is_cut_off_as_by_snprintf);
     RUN(test_RLC_DESCRIBE_3_looking_allocates_and_changes_nothing);
+    RUN(test_RLC_DESCRIBE_4_a_closed_descriptor_is_shown);
     return 0;
 }

@@ -55,6 +55,9 @@ RLC_API int rlc_loop_read_statistics(const rlc_loop *loop, rlc_loop_statistics *
  * Describes a loop: a line with what it does and its counts, a line for each watch, and one for each timer
  * [RLC-DESCRIBE-1]. The text is for people and debuggers, and may differ between versions.
  *
+ * If the descriptor of a watch was closed before the watch was removed, the line says so: "watch: fd 3 (closed),
+ * readable". The text does not show it if another file has the number by now [RLC-DESCRIBE-4].
+ *
  * @code{.c}
  * #include <crunloop/crunloop.h>
  * #include <stdio.h>
@@ -75,7 +78,8 @@ RLC_API int rlc_loop_read_statistics(const rlc_loop *loop, rlc_loop_statistics *
  * @return The length of the whole text, as snprintf(3): the text was cut off if the length is not less than size;
  *         -EOVERFLOW (more than INT_MAX). Works in a child of fork(2) too.
  *
- * Thread: [loop].  Cost: O(watches + timers + posts); reads the clock, and allocates nothing [RLC-DESCRIBE-3].
+ * Thread: [loop].  Cost: O(watches + timers + posts). It reads the clock, makes one system call for each watch, and
+ * allocates nothing [RLC-DESCRIBE-3].
  */
 RLC_API int rlc_loop_describe(const rlc_loop *loop, char *buffer, size_t size);
 
