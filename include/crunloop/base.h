@@ -5,7 +5,8 @@
  *   - Errors: a function returns a value >= 0, or a negated errno number such as -ENOMEM. A function whose result is
  *     void, bool or unsigned cannot fail. Output parameters come last, have names that begin with ret_, and are not
  *     written if the function fails.
- *   - Times are absolute, in nanoseconds. Sums saturate at RLC_TIME_FOREVER, which means never.
+ *   - Times are absolute, in nanoseconds. Only intervals, tolerances and limits are lengths; the date after a length is
+ *     rlc_time_add(rlc_now(RLC_CLOCK_MONOTONIC), length). Sums saturate at RLC_TIME_FOREVER, which means never.
  *   - Thread: each declaration names who may call it. The core does not check the calling thread.
  *       [loop]             only the thread that owns the object. A callout with this tag is called on that thread.
  *       [any]              any thread, without a lock.

@@ -142,8 +142,9 @@ RLC_API int rlc_loop_destroy(rlc_loop *loop);
  *
  * The next pass registers the descriptor in the kernel; a watch that is removed before that never reaches the kernel
  * [RLC-WATCH-1]. If the registration fails, the loop calls the watch once with RLC_ERROR alone, and suspends it until
- * rlc_watch_set_interest [RLC-WATCH-2]. The causes are a closed descriptor, a regular file, a circle of epoll
- * descriptors, ENOSPC or ENOMEM of epoll. The same happens to a watch
+ * rlc_watch_set_interest [RLC-WATCH-2]. The causes are a closed descriptor, a regular file or /dev/null, a circle of
+ * epoll descriptors, ENOSPC or ENOMEM of epoll. A file and /dev/null, which is often standard input, are always ready:
+ * if `ready` is RLC_ERROR alone, read to the end in that callout, and remove the watch. The same happens to a watch
  *   - that epoll refuses to register again when a run inside its callout returns [RLC-WATCH-10],
  *   - that epoll refuses to register again when a later watch of its number is removed [RLC-WATCH-11],
  *   - that epoll has lost or refused while the loop delivered its event [RLC-WATCH-12].
@@ -223,7 +224,8 @@ RLC_API int rlc_loop_add_timer(rlc_loop *loop, rlc_timer_fn timer_fn, void *cont
  * phase [RLC-DATE-2]. If the callout has armed the timer itself, that date counts instead [RLC-DATE-10].
  *
  * @param timer        From rlc_loop_add_timer; armed or not.
- * @param deadline_ns  Nanoseconds on the monotonic clock; RLC_TIME_FOREVER disarms.
+ * @param deadline_ns  A date, not a duration: nanoseconds on the monotonic clock. In one second is
+ *                     rlc_time_add(rlc_now(RLC_CLOCK_MONOTONIC), 1000000000). RLC_TIME_FOREVER disarms the timer.
  * @param interval_ns  Nanoseconds between its dates; 0: the timer fires once.
  * @param tolerance_ns Nanoseconds by which it may be late, so that it can share a wake; 0: none. The first tolerance in
  *                     the life of the loop allocates memory; if there is no memory, it counts as 0. The loop reads the
@@ -308,7 +310,8 @@ RLC_API void rlc_loop_set_spin(rlc_loop *loop, uint64_t limit_ns);
  * loop is finished at once [RLC-LOOP-1].
  *
  * @param loop        The loop.
- * @param deadline_ns Nanoseconds on the monotonic clock; 0: one pass that does not wait; RLC_TIME_FOREVER: no limit.
+ * @param deadline_ns A date, not a duration, as for rlc_timer_arm. 0, or another date that has passed: one pass that
+ *                    does not wait. RLC_TIME_FOREVER: no limit.
  * @return RLC_RUN_FINISHED, RLC_RUN_STOPPED or RLC_RUN_TIMED_OUT; -ESHUTDOWN (rlc_loop_destroy has begun) [RLC-LOOP-8];
  *         -ECHILD; an -errno of the wait, such as -EBADF if other code has closed the loop's descriptor and no new one
  *         could be made: the loop does not repeat that wait [RLC-LOOP-16]; -ENOMEM: a nested run allocates some 40
