@@ -43,7 +43,17 @@ CORE_OBJECTS := $(CORE_SOURCES:Sources/%.c=$(CORE_BUILD)/%.o)
 
 core: $(CORE_BUILD)/libcrunloop.a $(CORE_BUILD)/libcrunloop.so.$(CORE_VERSION)
 
-$(CORE_BUILD)/%.o: Sources/%.c $(CORE_HEADERS) $(CORE_PRIVATE)
+# The compiler and the flags of the last build. The objects depend on this file. Each build compares it and writes it
+# only if they have changed, so that other CFLAGS compile everything again, and the same CFLAGS nothing.
+CORE_FLAGS := $(CC) $(CORE_STRICT) $(CORE_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(CORE_DENSE) $(CORE_SMALL)
+
+.PHONY: core-flags
+$(CORE_BUILD)/flags: core-flags
+	@mkdir -p $(@D)
+	@flags='$(subst ','\'',$(CORE_FLAGS))'; [ "$$flags" = "$$(cat $@ 2>/dev/null)" ] || \
+		{ printf '%s\n' "$$flags" >$@.$$$$ && mv -f $@.$$$$ $@; }
+
+$(CORE_BUILD)/%.o: Sources/%.c $(CORE_HEADERS) $(CORE_PRIVATE) $(CORE_BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CORE_STRICT) $(CORE_CPPFLAGS) $(CPPFLAGS) $(CFLAGS) $(if $(filter -O2 -O3,$(CFLAGS)),$(if $(filter $(notdir $*),$(CORE_HOT)),,$(CORE_SMALL))) \
 		$(CORE_DENSE) -fPIC -fvisibility=hidden -ffunction-sections -c $< -o $@

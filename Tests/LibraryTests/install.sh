@@ -75,6 +75,21 @@ echo "ok   RLC-LIB-9: without python3 the rest is installed, and all is taken aw
 ! core core-install DESTDIR="$base/none" PREFIX=relative >/dev/null 2>&1 && [ ! -e "$base/none" ] || fail "a relative PREFIX is taken"
 echo "ok   RLC-LIB-3: a relative path is refused"
 
+# ---- other flags compile the objects again, the same flags do not ----
+
+compiles() { # PATH=VALUE...: whether make compiles an object
+    core CORE_BUILD="$base/objects" "$base/objects/CRunLoop/loop_hook.o" "$@" || fail "RLC-LIB-11: make $*"
+    grep -q -- ' -c Sources/CRunLoop/loop_hook.c' "$base/log"
+}
+debug="-O0 -g -DDEBUG"
+compiles || fail "RLC-LIB-11: no object is compiled"
+! compiles || fail "RLC-LIB-11: the same flags compile again"
+compiles CFLAGS="$debug" || fail "RLC-LIB-11: other CFLAGS do not compile again"
+nm "$base/objects/CRunLoop/loop_hook.o" | grep -q ' U __assert_fail' || fail "RLC-LIB-11: a debug build reports nothing"
+! compiles CFLAGS="$debug" || fail "RLC-LIB-11: the same CFLAGS compile again"
+compiles || fail "RLC-LIB-11: the usual flags do not compile again"
+echo "ok   RLC-LIB-11: other flags compile the objects again, the same flags do not"
+
 # ---- hosts: as pkg-config says, with each compiler, against the shared and the static library ----
 
 prefix=$base/prefix
