@@ -54,8 +54,8 @@ typedef struct spy {
     atomic_ulong fail_at;    /* the k-th creating or controlling call from now fails with fail_with; 0 = none */
     int fail_with;
     unsigned fail_more; /* how many calls after that one fail, too */
-    int hidden_flags; /* status flags that descriptors seem to lack */
-    bool keeps_time;  /* virtual: a wait that would block moves `time_ns` instead */
+    int hidden_flags;   /* status flags that descriptors seem to lack */
+    bool keeps_time;    /* virtual: a wait that would block moves `time_ns` instead */
     uint64_t time_ns;
     int timer_fd;
     uint64_t timer_ns;
