@@ -36,7 +36,10 @@ gcc -std=c11 -Wall -Wextra -Wpedantic -Werror $includes "$scratch/example.c" "$1
 echo "ok   RLC-LIB-6: the example of crunloop(3) runs"
 
 # runloop(1) has each option that the tool's texts of usage have, and no other.
-sed -n '/static let usage = """/,/^ *"""$/p' Sources/runloop/*/*Command.swift |
+{
+    sed -n '/return """$/,/^ *"""$/p' Sources/runloop/RunLoopTool.swift
+    sed -n '/static let usage = """/,/^ *"""$/p' Sources/runloop/*/*Command.swift
+} |
     grep -o -e '--[a-z][a-z]*' | sort -u >"$scratch/declared"
 grep -o 'Fl -[a-z]*' docs/man/runloop.1 | sed 's/Fl -/--/' | sort -u >"$scratch/shown"
 diff -u "$scratch/declared" "$scratch/shown" >"$scratch/log" || fail "RLC-LIB-6: runloop(1) lacks or invents options"
