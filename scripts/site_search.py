@@ -14,7 +14,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "docs" / "site" / "search"
-# What docc calls the parts of a page: nobody searches these.
+# The headings that docc gives to the parts of each page. The index leaves them out, because every page has them.
 PARTS = {"Overview", "Discussion", "Return Value", "Parameters"}
 # Searches, each with the page that comes first: a type, by its name and its full name; members; parts of a name; a
 # function of C; articles by title and by heading; a word that stands in a text only.

@@ -10,7 +10,7 @@ struct UnreadCalls {
   /// A callout that writes and takes longer shows nothing: meanwhile the other end may have read what it has written.
   /// In nanoseconds.
   private static var shortCall: UInt64 { 20_000 }
-  /// More sources than this are not told apart; their counts begin anew.
+  /// The loop keeps counts for at most this many sources. When one more comes, it starts all counts again from zero.
   private static var mostSources: Int { 1000 }
 
   /// By the sources' addresses. A source that has the address of a destroyed one goes on with its count, which does no

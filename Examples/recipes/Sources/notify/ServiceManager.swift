@@ -6,7 +6,7 @@ import RunLoopKit
 struct ServiceManager {
   private let name: [UInt8]
 
-  /// Nil if nobody wants to be notified.
+  /// Returns nil if the process was started without NOTIFY_SOCKET: then there is nothing to notify.
   init?() {
     guard let name = getenv("NOTIFY_SOCKET") else { return nil }
     self.name = Array(String(cString: name).utf8)
