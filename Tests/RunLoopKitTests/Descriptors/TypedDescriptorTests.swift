@@ -21,6 +21,7 @@ final class TypedDescriptorTests: XCTestCase {
     onThread {
       let (loop, calls) = (RunLoop.current, Box<[String]>([]))
       let counters = (0..<6).map { _ in EventCounter() }
+      defer { withExtendedLifetime(counters) {} }
       for counter in counters { counter.add() }
       let handles = counters.map { Handle(rawValue: $0.descriptor) }
       let note: @Sendable (RunLoop.Item) -> Void = { item in

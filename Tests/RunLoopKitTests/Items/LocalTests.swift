@@ -102,6 +102,7 @@ final class LocalTests: XCTestCase {
     onThread {
       let (loop, gone, entered) = (RunLoop.current, Box<[pthread_t]>([]), Box(0))
       let counters = [EventCounter(), EventCounter()]
+      defer { withExtendedLifetime(counters) {} }
       for counter in counters { counter.add() }
       func serve() throws {
         let owned = Owned(gone)
@@ -175,6 +176,7 @@ final class LocalTests: XCTestCase {
   func test_RLK_LOCAL_1_theOptionsOfAnItemAreItsOwn() {
     onThread {
       let (loop, mode, counter) = (RunLoop.current, "options" as RunLoop.Mode, EventCounter())
+      defer { withExtendedLifetime(counter) {} }
       let (owned, once, calls, delegate) = (Pipe(), Pipe(), Box(0), Receiver())
       let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
       defer { close(null) }

@@ -68,6 +68,7 @@ final class LoopItemTests: XCTestCase {
     onThread {
       let (loop, own, calls) = (RunLoop.current, pthread_self(), Box<[String]>([]))
       let counters = [EventCounter(), EventCounter()]
+      defer { withExtendedLifetime(counters) {} }
       for counter in counters { counter.add() }
       let note: @Sendable (String) -> Void = { name in
         XCTAssertEqual(pthread_self(), own)
@@ -119,6 +120,7 @@ final class LoopItemTests: XCTestCase {
   func test_RLK_MAKE_1_theOptionsOfAnItemAreItsOwn() {
     onThread {
       let (loop, mode, counter, pipe) = (RunLoop.current, "options" as RunLoop.Mode, EventCounter(), Pipe())
+      defer { withExtendedLifetime(counter) {} }
       let (entered, delegate) = (Box(0), Receiver())
       var hooks = RunLoop.Source.Hooks()
       hooks.schedule = { _, _ in entered.value += 1 }

@@ -131,7 +131,8 @@ func yieldUntil(
   }
 }
 
-/// An eventfd that is closed with its owner.
+/// An eventfd that is closed with its owner. A test that goes on with the descriptor alone keeps the counter with
+/// `withExtendedLifetime`: an optimized build releases it after its last use.
 final class EventCounter: @unchecked Sendable {
   let descriptor: Int32
 
