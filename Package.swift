@@ -164,7 +164,7 @@ let package = Package(
       name: "main-executor", dependencies: ["RunLoopKit", "RunLoopMainExecutor"], path: "Tests/MainExecutor",
       swiftSettings: strictSwift + mainExecutors),
     .executableTarget(
-      name: "main-ends", dependencies: ["RunLoopKit", "RunLoopEvents"], path: "Tests/MainEnds",
+      name: "main-ends", dependencies: ["RunLoopKit", "RunLoopEvents", "RunLoopTestSupport"], path: "Tests/MainEnds",
       swiftSettings: strictSwift),
     .target(name: "CFailingLibc", path: "Tests/CFailingLibc", cSettings: [.define("_GNU_SOURCE")]),
     .executableTarget(
@@ -182,7 +182,9 @@ let package = Package(
       exclude: ["Corpus"]),
     .testTarget(
       name: "RunLoopTestingTests",
-      dependencies: ["RunLoopTesting", "RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CTestSupport"]),
+      dependencies: [
+        "RunLoopTesting", "RunLoopKit", "RunLoopEvents", "RunLoopPorts", "CTestSupport", "RunLoopTestSupport",
+      ]),
     .testTarget(
       name: "RunLoopKitTests",
       dependencies: [

@@ -1,6 +1,7 @@
 import Glibc
 import RunLoopEvents
 import RunLoopKit
+import RunLoopTestSupport
 import Synchronization
 
 import class RunLoopKit.RunLoop
@@ -124,14 +125,6 @@ enum Cases {
       log.append("\(name): \(isEnded(error))")
     }
   }
-}
-
-private func nameOfThread() -> String {
-  let file = open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC)
-  defer { close(file) }
-  var name = [UInt8](repeating: 0, count: 16)
-  let count = read(file, &name, name.count)
-  return String(decoding: name.prefix(max(0, count - 1)), as: UTF8.self)  // without the line's end
 }
 
 /// With the text that names the usual reason.

@@ -1,4 +1,5 @@
 import RunLoopKit
+import RunLoopTestSupport
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import Glibc
 import RunLoopKit
+import RunLoopTestSupport
 import Testing
 
 import class RunLoopKit.RunLoop
@@ -45,14 +46,6 @@ func endThread() { pthread_exit(nil) }
 /// In a task whose job never ends: nobody can go on with it, or release it. The leak check knows it by this name.
 func abandonTask(on executor: RunLoop.Executor, by leave: @escaping @Sendable () -> Void = { endThread() }) {
   Task(executorPreference: executor) { leave() }
-}
-
-func nameOfThread() -> String {
-  let file = open("/proc/thread-self/comm", O_RDONLY | O_CLOEXEC)
-  defer { close(file) }
-  var name = [UInt8](repeating: 0, count: 16)
-  let count = read(file, &name, name.count)
-  return String(decoding: name.prefix(max(0, count - 1)), as: UTF8.self)  // without the line's end
 }
 
 /// A thread that serves its loop; not from an async function, as its calls block.

@@ -1,6 +1,7 @@
 import Glibc
 import RunLoopKit
 import RunLoopPorts
+import RunLoopTestSupport
 import Testing
 
 import class RunLoopKit.RunLoop

@@ -1,6 +1,7 @@
 import CTestSupport
 import Glibc
 import RunLoopKit
+import RunLoopTestSupport
 import XCTest
 
 import class RunLoopKit.RunLoop
@@ -263,13 +264,7 @@ final class ResidentTests: XCTestCase {
     func name(of given: String) throws -> String {
       let thread = Resident(name: given, stackSize: 1 << 20)
       try thread.start()
-      let name = try thread.loop!.performAndWait { () -> String in
-        guard let file = fopen("/proc/thread-self/comm", "r") else { return "?" }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 64)
-        let count = fread(&bytes, 1, bytes.count, file)
-        return String(decoding: bytes[..<max(0, count - 1)], as: UTF8.self)
-      }
+      let name = try thread.loop!.performAndWait { nameOfThread() }
       thread.stop()
       try thread.join()
       return name
