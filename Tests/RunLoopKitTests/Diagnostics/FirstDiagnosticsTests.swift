@@ -13,6 +13,15 @@ private var levelOfBuild: RunLoop.Diagnostics.Level {
   #endif
 }
 
+/// The thread may be stopped before its set-up, and after it. Not in an async function, as the calls block.
+private func stopAThread(_ ending: RunLoop.Thread.Ending, isSetUp: Bool) throws {
+  let thread = RunLoop.Thread(name: "stopped") { _ in }
+  try thread.start()
+  if isSetUp { try thread.loop?.performAndWait {} }
+  thread.stop(ending)
+  try thread.join()
+}
+
 /// What a process says only once, and the settings that it begins with, which it takes from the environment. Each of
 /// these tests has a process of its own. `DiagnosisSettings()` is what a process begins with: the process of a test has
 /// begun before the test changes the environment.
@@ -29,6 +38,17 @@ private var levelOfBuild: RunLoop.Diagnostics.Level {
       lines.filter { $0.hasPrefix("RunLoopKit: ") } == [
         "RunLoopKit: a run loop cannot run in the common pseudo mode; this is printed once."
       ])
+  }
+
+  /// RunLoopKit stops the loop of a thread that is to end.
+  @Test func test_RLK_DIAG_12_aThreadThatIsStopped() async {
+    await #expect(processExitsWith: .success) {
+      endIfItHangs()
+      RunLoop.diagnostics = RunLoop.Diagnostics(level: .hint) { _, text in fatalError(text) }
+      for ending in [RunLoop.Thread.Ending.afterDueWork, .now] {
+        for isSetUp in [false, true] { try stopAThread(ending, isSetUp: isSetUp) }
+      }
+    }
   }
 
   @Test func test_RLK_DIAG_10_atFirstTheBuildDecides() async {

@@ -234,22 +234,6 @@ final class HintTests: XCTestCase {
       }, [])
   }
 
-  /// RunLoopKit stops the loop of a thread that is to end.
-  func test_RLK_DIAG_12_aThreadThatIsStopped() {
-    for ending in [RunLoop.Thread.Ending.afterDueWork, .now] {
-      XCTAssertEqual(
-        said {
-          for isSetUp in [false, true] {
-            let thread = RunLoop.Thread(name: "stopped") { _ in }
-            try thread.start()
-            if isSetUp { try XCTUnwrap(thread.loop).performAndWait {} }
-            thread.stop(ending)
-            try thread.join()
-          }
-        }, [])
-    }
-  }
-
   func test_RLK_DIAG_13_callsOnWhatIsInvalid() {
     XCTAssertEqual(
       said {
