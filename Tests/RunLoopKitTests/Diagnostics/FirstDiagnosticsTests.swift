@@ -40,15 +40,18 @@ private func stopAThread(_ ending: RunLoop.Thread.Ending, isSetUp: Bool) throws 
       ])
   }
 
-  /// RunLoopKit stops the loop of a thread that is to end.
-  @Test func test_RLK_DIAG_12_aThreadThatIsStopped() async {
-    await #expect(processExitsWith: .success) {
+  /// RunLoopKit stops the loop of a thread that is to end. Without a handler, whom another thread would call, perhaps
+  /// after the end of the process.
+  @Test func test_RLK_DIAG_12_aThreadThatIsStopped() async throws {
+    let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
       endIfItHangs()
-      RunLoop.diagnostics = RunLoop.Diagnostics(level: .hint) { _, text in fatalError(text) }
+      RunLoop.diagnostics.level = .hint
       for ending in [RunLoop.Thread.Ending.afterDueWork, .now] {
         for isSetUp in [false, true] { try stopAThread(ending, isSetUp: isSetUp) }
       }
     }
+    let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(!text.contains("RunLoopKit: "), "\(text)")
   }
 
   @Test func test_RLK_DIAG_10_atFirstTheBuildDecides() async {
